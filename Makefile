@@ -1,0 +1,53 @@
+# Two commands are enough on a fresh machine: `make run` and `make test`.
+# They need Python 3.11+, make and a C++ compiler; everything else comes from PyPI.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := $(shell find cpp cmake src -name '*.?pp' -o -name '*.cmake' -o -name '*.py') \
+           CMakeLists.txt pyproject.toml README.md
+
+.PHONY: run test lint format bench clean
+
+run: $(VENV)/.installed
+	$(BIN)/widemargin demo
+
+test: $(VENV)/.tested-with
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.linted-with
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(find cpp -name '*.hpp' -o -name '*.cpp')
+
+format: $(VENV)/.linted-with
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(find cpp -name '*.hpp' -o -name '*.cpp')
+
+bench: $(VENV)/.benched-with
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet ".[cli,plot]"
+	touch $@
+
+$(VENV)/.tested-with: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet ".[test]"
+	touch $@
+
+$(VENV)/.linted-with: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet ".[lint]"
+	touch $@
+
+$(VENV)/.benched-with: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet ".[bench]"
+	touch $@

@@ -1,0 +1,35 @@
+# Every hot loop is compiled once per instruction set, each in its own namespace
+# (WIDEMARGIN_ISA); cpp/widemargin/dispatch.cpp picks one when the module is loaded.
+add_library(widemargin_core STATIC cpp/widemargin/dispatch.cpp)
+target_include_directories(widemargin_core PUBLIC cpp)
+
+function(widemargin_add_isa name)
+  add_library(widemargin_${name} OBJECT cpp/widemargin/kernels.cpp)
+  target_include_directories(widemargin_${name} PRIVATE cpp)
+  target_compile_definitions(widemargin_${name} PRIVATE WIDEMARGIN_ISA=${name})
+  target_compile_options(widemargin_${name} PRIVATE ${ARGN})
+  target_link_libraries(widemargin_core PRIVATE $<TARGET_OBJECTS:widemargin_${name}>)
+  target_compile_definitions(widemargin_core PRIVATE WIDEMARGIN_HAS_${name})
+  if(OpenMP_CXX_FOUND)
+    target_link_libraries(widemargin_${name} PRIVATE OpenMP::OpenMP_CXX)
+  endif()
+endfunction()
+
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(OpenMP_CXX_FOUND)
+  target_link_libraries(widemargin_core PUBLIC OpenMP::OpenMP_CXX)
+endif()
+
+# Hidden symbols keep an instruction set's copy of an inline function to itself.
+set(WIDEMARGIN_FLAGS "")
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  set(WIDEMARGIN_FLAGS -O3 -fvisibility=hidden -fno-math-errno -fno-trapping-math -Wall -Wextra
+      -Wno-psabi)
+endif()
+
+widemargin_add_isa(baseline ${WIDEMARGIN_FLAGS})
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  widemargin_add_isa(avx2 ${WIDEMARGIN_FLAGS} -mavx2 -mfma)
+  widemargin_add_isa(avx512 ${WIDEMARGIN_FLAGS} -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw
+                     -mavx512vl -mprefer-vector-width=512)
+endif()

@@ -1,0 +1,291 @@
+// widemargin._core: checks shapes, releases the GIL, calls.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "widemargin/problem.hpp"
+#include "widemargin/shuffle.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace widemargin {
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+template <class Array>
+auto* data_or_null(const std::optional<Array>& array) {
+    return array ? array->data() : nullptr;
+}
+
+// ---------------------------------------------------------------------------------- inputs
+
+// Examples that Python owns. Every index is checked here, once, so that loops need not.
+class RowsHandle {
+   public:
+    template <class T>
+    static RowsHandle dense(Matrix<const T> x) {
+        const auto layout = sizeof(T) == 4 ? Layout::dense32 : Layout::dense64;
+        return {{layout, x.data(), nullptr, nullptr, x.shape(0), x.shape(1)}, {nb::cast(x)}};
+    }
+
+    template <class T>
+    static RowsHandle sparse(Vector<const T> values, Vector<const std::int32_t> columns,
+                             Vector<const std::int64_t> starts, std::size_t width) {
+        require(starts.shape(0) >= 1, "indptr is empty; a CSR matrix has n_rows + 1 entries");
+        const std::size_t count = starts.shape(0) - 1;
+        require(starts(0) == 0, "indptr must start with 0");
+        for (std::size_t l = 0; l < count; ++l) {
+            require(starts(l) <= starts(l + 1), "indptr must not decrease");
+        }
+        const auto stored = static_cast<std::size_t>(starts(count));
+        require(stored <= columns.shape(0) && stored <= values.shape(0),
+                "indptr points behind the end of indices or data");
+        for (std::size_t i = 0; i < stored; ++i) {
+            require(columns(i) >= 0 && static_cast<std::size_t>(columns(i)) < width,
+                    "a column index is outside the matrix");
+        }
+        const auto layout = sizeof(T) == 4 ? Layout::sparse32 : Layout::sparse64;
+        return {{layout, values.data(), columns.data(), starts.data(), count, width},
+                {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
+    }
+
+    const Rows& view() const { return view_; }
+
+   private:
+    RowsHandle(Rows view, std::vector<nb::object> owners) : view_(view), owners_(owners) {}
+
+    Rows view_;
+    std::vector<nb::object> owners_;  // keeps NumPy's memory alive
+};
+
+Criterion criterion_of(const std::string& name, double parameter) {
+    static const std::pair<const char*, CriterionName> names[] = {
+        {"perceptron", CriterionName::perceptron},
+        {"margin", CriterionName::margin},
+        {"squared_margin", CriterionName::squared_margin},
+        {"cross_entropy", CriterionName::cross_entropy},
+        {"mse", CriterionName::mse},
+        {"tanh_mse", CriterionName::tanh_mse},
+        {"epsilon_insensitive", CriterionName::epsilon_insensitive},
+    };
+    for (const auto& [known, value] : names) {
+        if (name == known) return {value, parameter};
+    }
+    throw std::invalid_argument("unknown criterion '" + name + "'");
+}
+
+using TallyTuple = std::tuple<std::int64_t, double, double, double>;
+
+TallyTuple as_tuple(const Tally& tally) {
+    return {tally.updates, tally.criterion, tally.errors, tally.weight};
+}
+
+void require_targets(std::size_t outputs, bool one_against_rest) {
+    require(one_against_rest || outputs == 1, "several outputs need one_against_rest");
+}
+
+// The examples of an order exist.
+void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
+    for (std::size_t i = 0; i < order.shape(0); ++i) {
+        require(order(i) >= 0 && static_cast<std::size_t>(order(i)) < x.count,
+                "order names an example that does not exist");
+    }
+}
+
+// ----------------------------------------------------------------------------------- calls
+
+TallyTuple stochastic_gradient(const RowsHandle& rows, Matrix<double> w, Vector<double> b,
+                               std::optional<Matrix<double>> sum_w,
+                               std::optional<Vector<double>> sum_b, double steps,
+                               std::optional<Vector<const double>> mean,
+                               std::optional<Vector<const double>> precision,
+                               std::optional<Vector<const double>> shift,
+                               std::optional<Vector<const double>> row_shift,
+                               Vector<const std::int64_t> order, Vector<const double> y,
+                               std::optional<Vector<const double>> weights, bool one_against_rest,
+                               const std::string& criterion, double parameter, double rate,
+                               bool fit_intercept, int threads) {
+    const Rows& x = rows.view();
+    const std::size_t outputs = w.shape(0);
+    require(w.shape(1) == x.width, "w must have one column an input");
+    require(b.shape(0) == outputs, "b must have one entry a row of w");
+    require(y.shape(0) == x.count, "y must have one entry an example");
+    require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+    require(sum_w.has_value() == sum_b.has_value(), "sum_w and sum_b go together");
+    require(!sum_w || (sum_w->shape(0) == outputs && sum_w->shape(1) == x.width &&
+                       sum_b->shape(0) == outputs),
+            "sum_w and sum_b must have the shapes of w and b");
+    const bool standardized = precision.has_value();
+    require(mean.has_value() == standardized && shift.has_value() == standardized &&
+                row_shift.has_value() == standardized,
+            "mean, precision, shift and row_shift go together");
+    require(!standardized || (mean->shape(0) == x.width && precision->shape(0) == x.width &&
+                              shift->shape(0) == x.width && row_shift->shape(0) == x.count),
+            "the standardisation does not fit the examples");
+    require_targets(outputs, one_against_rest);
+    require_order(order, x);
+
+    std::vector<double> scores(outputs > 1 ? order.shape(0) * outputs : 0);
+    const LinearState state{outputs,           w.data(), b.data(), data_or_null(sum_w),
+                            data_or_null(sum_b), steps};
+    const Standardization s{data_or_null(mean), data_or_null(precision), data_or_null(shift),
+                            data_or_null(row_shift)};
+    const Pass pass{order.data(),
+                    order.shape(0),
+                    y.data(),
+                    data_or_null(weights),
+                    one_against_rest ? Targets::one_against_rest : Targets::values,
+                    criterion_of(criterion, parameter),
+                    rate,
+                    fit_intercept,
+                    threads,
+                    outputs > 1 ? scores.data() : nullptr};
+    nb::gil_scoped_release release;
+    return as_tuple(kernels().stochastic_gradient(x, state, s, pass));
+}
+
+void decision(const RowsHandle& rows, Matrix<const double> w, Vector<const double> b,
+              Matrix<double> out, int threads) {
+    const Rows& x = rows.view();
+    require(w.shape(1) == x.width, "w must have one column an input");
+    require(b.shape(0) == w.shape(0), "b must have one entry a row of w");
+    require(out.shape(0) == x.count && out.shape(1) == w.shape(0), "out has the wrong shape");
+    nb::gil_scoped_release release;
+    kernels().decision(x, w.shape(0), w.data(), b.data(), out.data(), threads);
+}
+
+void moments(const RowsHandle& rows, Vector<const std::int64_t> order,
+             std::optional<Vector<const double>> weights, Vector<double> mean,
+             Vector<double> variance) {
+    const Rows& x = rows.view();
+    require(mean.shape(0) == x.width && variance.shape(0) == x.width,
+            "mean and variance must have one entry an input");
+    require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+    require_order(order, x);
+    nb::gil_scoped_release release;
+    kernels().moments(x, order.shape(0), order.data(), data_or_null(weights), mean.data(),
+                      variance.data());
+}
+
+TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector<double> b,
+                             Matrix<double> step, Vector<const double> y,
+                             std::optional<Vector<const double>> weights, bool one_against_rest,
+                             const std::string& criterion, double parameter, double rate,
+                             double bias_rate) {
+    const std::size_t count = tile.shape(0), outputs = f.shape(1);
+    require(tile.shape(1) == count, "tile must be square");
+    require(f.shape(0) == count && y.shape(0) == count, "f and y must have one entry an example");
+    require(step.shape(0) == count && step.shape(1) == outputs, "step must have the shape of f");
+    require(b.shape(0) == outputs, "b must have one entry an output");
+    require(!weights || weights->shape(0) == count, "weights must have one entry an example");
+    require_targets(outputs, one_against_rest);
+    const KernelBlock block{tile.data(),
+                            count,
+                            outputs,
+                            y.data(),
+                            data_or_null(weights),
+                            one_against_rest ? Targets::one_against_rest : Targets::values,
+                            criterion_of(criterion, parameter),
+                            rate,
+                            bias_rate,
+                            f.data(),
+                            b.data(),
+                            step.data()};
+    nb::gil_scoped_release release;
+    return as_tuple(kernels().kernel_perceptron(block));
+}
+
+void criterion(const std::string& name, double parameter, Vector<const double> y,
+               Vector<const double> f, Vector<double> value, Vector<double> derivative) {
+    const std::size_t count = y.shape(0);
+    require(f.shape(0) == count && value.shape(0) == count && derivative.shape(0) == count,
+            "y, f, value and derivative must have the same length");
+    kernels().criterion(criterion_of(name, parameter), count, y.data(), f.data(), value.data(),
+                        derivative.data());
+}
+
+void shuffle_order(Vector<std::int64_t> order, std::uint64_t seed, std::uint64_t epoch) {
+    require(order.shape(0) < (std::uint64_t{1} << 32), "more than 2^32 examples in one epoch");
+    nb::gil_scoped_release release;
+    shuffle(order.data(), order.shape(0), seed, epoch);
+}
+
+// The extensions this CPU has, for `widemargin versions`.
+std::vector<std::string> cpu_features() {
+    std::vector<std::string> found;
+#if defined(__x86_64__)
+#define WIDEMARGIN_CPU(name) \
+    if (__builtin_cpu_supports(name)) found.emplace_back(name)
+    WIDEMARGIN_CPU("sse4.2");
+    WIDEMARGIN_CPU("avx");
+    WIDEMARGIN_CPU("avx2");
+    WIDEMARGIN_CPU("fma");
+    WIDEMARGIN_CPU("avx512f");
+    WIDEMARGIN_CPU("avx512dq");
+    WIDEMARGIN_CPU("avx512bw");
+    WIDEMARGIN_CPU("avx512vl");
+#undef WIDEMARGIN_CPU
+#endif
+    return found;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "Hot loops over plain arrays; see cpp/widemargin for the algorithms.";
+    kernels();  // a wrong WIDEMARGIN_ISA is an error here, not in the middle of a fit
+
+    nb::class_<RowsHandle>(m, "Rows")
+        .def_static("dense", &RowsHandle::dense<float>, "x"_a.noconvert())
+        .def_static("dense", &RowsHandle::dense<double>, "x"_a.noconvert())
+        .def_static("sparse", &RowsHandle::sparse<float>, "values"_a.noconvert(),
+                    "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
+        .def_static("sparse", &RowsHandle::sparse<double>, "values"_a.noconvert(),
+                    "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
+        .def_prop_ro("shape", [](const RowsHandle& rows) {
+            return std::make_tuple(rows.view().count, rows.view().width);
+        });
+
+    m.def("stochastic_gradient", &stochastic_gradient, "rows"_a, "w"_a.noconvert(),
+          "b"_a.noconvert(), nb::kw_only(), "sum_w"_a.noconvert().none(),
+          "sum_b"_a.noconvert().none(), "steps"_a, "mean"_a.none(), "precision"_a.none(),
+          "shift"_a.none(), "row_shift"_a.none(), "order"_a, "y"_a, "weights"_a.none(),
+          "one_against_rest"_a, "criterion"_a, "parameter"_a, "rate"_a, "fit_intercept"_a,
+          "threads"_a);
+    m.def("decision", &decision, "rows"_a, "w"_a, "b"_a, "out"_a.noconvert(), "threads"_a);
+    m.def("moments", &moments, "rows"_a, "order"_a, "weights"_a.none(), "mean"_a.noconvert(),
+          "variance"_a.noconvert());
+    m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
+          "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,
+          "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a);
+    m.def("criterion", &criterion, "name"_a, "parameter"_a, "y"_a, "f"_a, "value"_a.noconvert(),
+          "derivative"_a.noconvert());
+    m.def("shuffle", &shuffle_order, "order"_a.noconvert(), "seed"_a, "epoch"_a);
+    m.def("cpu_features", &cpu_features);
+    m.attr("isa") = kernels().isa;
+#ifdef _OPENMP
+    m.attr("openmp") = true;
+#else
+    m.attr("openmp") = false;
+#endif
+}
+
+}  // namespace widemargin

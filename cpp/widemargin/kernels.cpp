@@ -1,0 +1,21 @@
+// Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
+#include "widemargin/kernel_perceptron.hpp"
+#include "widemargin/moments.hpp"
+#include "widemargin/stochastic_gradient.hpp"
+
+#define WIDEMARGIN_TEXT(name) #name
+#define WIDEMARGIN_NAME(name) WIDEMARGIN_TEXT(name)
+
+namespace widemargin::WIDEMARGIN_ISA {
+
+extern const Kernels table;
+const Kernels table = {
+    WIDEMARGIN_NAME(WIDEMARGIN_ISA),
+    stochastic_gradient,
+    decision,
+    moments,
+    kernel_perceptron,
+    evaluate_criterion,
+};
+
+}  // namespace widemargin::WIDEMARGIN_ISA

@@ -1,0 +1,66 @@
+// Weighted mean and variance of every input, in two passes (thesis 4.3).
+//
+//   m_j = sum_l c_l x_lj / sum_l c_l        s_j^2 = sum_l c_l (x_lj - m_j)^2 / sum_l c_l
+//
+// Sparse rows touch only what they store: the zeros of column j add (W - W_j) m_j^2, where W_j
+// is the weight of its stored entries.
+#pragma once
+
+#include <vector>
+
+#include "widemargin/rows.hpp"
+
+namespace widemargin::WIDEMARGIN_ISA {
+
+template <class T>
+void add_deviations(const typename DenseRows<T>::Row& row, double c, const double* mean,
+                    double* __restrict variance, double*) {
+    for (std::size_t j = 0; j < row.width; ++j) {
+        const double deviation = row.x[j] - mean[j];
+        variance[j] += c * deviation * deviation;
+    }
+}
+
+template <class T>
+void add_deviations(const typename SparseRows<T>::Row& row, double c, const double* mean,
+                    double* variance, double* stored) {
+    for (std::size_t i = 0; i < row.count; ++i) {
+        const auto j = row.j[i];
+        const double deviation = row.x[i] - mean[j];
+        variance[j] += c * deviation * deviation;
+        stored[j] += c;
+    }
+}
+
+// The examples order[0..count), with the weights of all examples or null.
+inline void moments(const Rows& rows, std::size_t count, const std::int64_t* order,
+                    const double* weights, double* mean, double* variance) {
+    const std::size_t width = rows.width;
+    const bool dense = rows.layout == Layout::dense32 || rows.layout == Layout::dense64;
+    std::vector<double> stored(dense ? 0 : width);
+    double total = 0.0;
+    for (std::size_t j = 0; j < width; ++j) mean[j] = variance[j] = 0.0;
+
+    with_rows(rows, [&]<class X>(X x) {
+        const auto each = [&](auto&& body) {
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto l = static_cast<std::size_t>(order[i]);
+                body(x[l], weights ? weights[l] : 1.0);
+            }
+        };
+        each([&](const auto& row, double c) {
+            row.add_to(mean, c);
+            total += c;
+        });
+        for (std::size_t j = 0; j < width; ++j) mean[j] /= total;
+        each([&](const auto& row, double c) {
+            add_deviations<typename X::Value>(row, c, mean, variance, stored.data());
+        });
+    });
+    for (std::size_t j = 0; j < width; ++j) {
+        if (!dense) variance[j] += (total - stored[j]) * mean[j] * mean[j];
+        variance[j] /= total;
+    }
+}
+
+}  // namespace widemargin::WIDEMARGIN_ISA

@@ -1,0 +1,115 @@
+// What crosses from Python to the core: views of plain arrays, owned by NumPy.
+//
+// Nothing here contains code, so that these types are the same for every instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace widemargin {
+
+enum class Layout { dense32, dense64, sparse32, sparse64 };
+
+// L examples of d inputs: dense in C order, or compressed sparse rows.
+struct Rows {
+    Layout layout;
+    const void* values;           // float or double
+    const std::int32_t* columns;  // sparse only
+    const std::int64_t* starts;   // sparse only: L + 1 offsets into values and columns
+    std::size_t count;            // L
+    std::size_t width;            // d
+};
+
+// A criterion Q(y, f) and its parameter (the margin beta, or the tube epsilon).
+enum class CriterionName {
+    perceptron,
+    margin,
+    squared_margin,
+    cross_entropy,
+    mse,
+    tanh_mse,
+    epsilon_insensitive,
+};
+
+struct Criterion {
+    CriterionName name;
+    double parameter;
+};
+
+// What y_lk means for output k: the target itself, or +1 for class k and -1 for the rest.
+enum class Targets { values, one_against_rest };
+
+// f_k(x) = w_k . (x - m) + b_k for K outputs, where w is scaled for raw inputs (see
+// stochastic_gradient.hpp). `sum_*` are the accumulators of the averaged weights, or null.
+struct LinearState {
+    std::size_t outputs;  // K
+    double* w;            // K x d
+    double* b;            // K
+    double* sum_w;        // K x d
+    double* sum_b;        // K
+    double steps;         // examples seen before this pass (for the average)
+};
+
+// The statistics of implicitly standardised inputs; `precision` null means raw inputs.
+struct Standardization {
+    const double* mean;       // m_j
+    const double* precision;  // 1 / sigma_j^2
+    const double* shift;      // m_j / sigma_j^2
+    const double* row_shift;  // shift . (x_l - m), one an example
+};
+
+struct Pass {
+    const std::int64_t* order;  // the examples to visit, in this order
+    std::size_t count;
+    const double* y;        // L targets, or class codes 0..K-1
+    const double* weights;  // L example weights, or null
+    Targets targets;
+    Criterion criterion;
+    double rate;  // lambda
+    bool fit_intercept;
+    int threads;
+    double* scores;  // count x K: receives f before each update; null for one output
+};
+
+// Sums over the visited examples, each measured just before its own update.
+struct Tally {
+    std::int64_t updates = 0;
+    double criterion = 0.0;  // sum of weight * Q, over examples and outputs
+    double errors = 0.0;     // sum of weight over misclassified examples
+    double weight = 0.0;     // sum of weights
+};
+
+// One block of the dual perceptron: `tile` holds the kernel between its examples.
+struct KernelBlock {
+    const double* tile;  // n x n
+    std::size_t count;   // n
+    std::size_t outputs;
+    const double* y;        // n targets, or class codes
+    const double* weights;  // n, or null
+    Targets targets;
+    Criterion criterion;
+    double rate;
+    double bias_rate;  // lambda R^2, 0 without a bias
+    double* f;         // n x K: w . phi(x) without the bias; overwritten
+    double* b;         // K
+    double* step;      // n x K: out, what was added to alpha_lk y_lk
+};
+
+// The hot loops of one instruction set.
+struct Kernels {
+    const char* isa;
+    Tally (*stochastic_gradient)(const Rows&, const LinearState&, const Standardization&,
+                                 const Pass&);
+    void (*decision)(const Rows&, std::size_t outputs, const double* w, const double* b,
+                     double* out, int threads);
+    void (*moments)(const Rows&, std::size_t count, const std::int64_t* order,
+                    const double* weights, double* mean, double* variance);
+    Tally (*kernel_perceptron)(const KernelBlock&);
+    void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
+                      double* value, double* derivative);
+};
+
+// The best instruction set of this CPU, or the one that WIDEMARGIN_ISA names.
+const Kernels& kernels();
+
+}  // namespace widemargin

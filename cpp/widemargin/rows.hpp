@@ -1,0 +1,161 @@
+// One example as a vector: dot products and updates, dense or sparse, float or double.
+//
+// Weights and sums are double whatever the inputs are.
+#pragma once
+
+#include "widemargin/problem.hpp"
+
+namespace widemargin::WIDEMARGIN_ISA {
+
+// GCC's and Clang's vector types: one source for every instruction set, and the same order of
+// additions on all of them.
+using Lanes8 = double __attribute__((vector_size(64), aligned(8)));
+using Lanes4 = double __attribute__((vector_size(32), aligned(8)));
+using Lanes2 = double __attribute__((vector_size(16), aligned(8)));
+
+template <class Lanes, class T>
+inline Lanes load(const T* x) {
+    typedef T Source __attribute__((vector_size(sizeof(T) * (sizeof(Lanes) / sizeof(double))),
+                                    aligned(alignof(T))));
+    return __builtin_convertvector(*reinterpret_cast<const Source*>(x), Lanes);
+}
+
+// a . b, in short chains: an update must wait for this sum
+template <class T>
+inline double dot(const double* w, const T* x, std::size_t n) {
+    Lanes8 even{}, odd{};
+    std::size_t j = 0;
+    for (; j + 16 <= n; j += 16) {
+        even += load<Lanes8>(w + j) * load<Lanes8>(x + j);
+        odd += load<Lanes8>(w + j + 8) * load<Lanes8>(x + j + 8);
+    }
+    if (n & 8) {
+        even += load<Lanes8>(w + j) * load<Lanes8>(x + j);
+        j += 8;
+    }
+    const Lanes8 both = even + odd;
+    Lanes4 four = __builtin_shufflevector(both, both, 0, 1, 2, 3) +
+                  __builtin_shufflevector(both, both, 4, 5, 6, 7);
+    if (n & 4) {
+        four += load<Lanes4>(w + j) * load<Lanes4>(x + j);
+        j += 4;
+    }
+    Lanes2 two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+    if (n & 2) {
+        two += load<Lanes2>(w + j) * load<Lanes2>(x + j);
+        j += 2;
+    }
+    double sum = two[0] + two[1];
+    if (n & 1) sum += w[j] * x[j];
+    return sum;
+}
+
+template <class T>
+struct DenseRows {
+    using Value = T;
+    const T* values;
+    std::size_t width;
+
+    struct Row {
+        const T* x;
+        std::size_t width;
+
+        double dot(const double* w) const { return WIDEMARGIN_ISA::dot(w, x, width); }
+        // w += a x
+        void add_to(double* __restrict w, double a) const {
+            for (std::size_t j = 0; j < width; ++j) w[j] += a * x[j];
+        }
+        // w += a x * s, element by element
+        void add_to(double* __restrict w, double a, const double* __restrict s) const {
+            for (std::size_t j = 0; j < width; ++j) w[j] += a * x[j] * s[j];
+        }
+    };
+
+    Row operator[](std::size_t l) const { return {values + l * width, width}; }
+
+    void prefetch(std::size_t l) const {
+        const char* first = reinterpret_cast<const char*>(values + l * width);
+        const char* last = reinterpret_cast<const char*>(values + (l + 1) * width);
+        const char* limit = first + 512;  // the hardware prefetcher follows from there
+        for (const char* line = first; line < last && line < limit; line += 64) {
+            __builtin_prefetch(line);
+        }
+    }
+    void prefetch_start(std::size_t) const {}
+};
+
+template <class T>
+struct SparseRows {
+    using Value = T;
+    const T* values;
+    const std::int32_t* columns;
+    const std::int64_t* starts;
+
+    struct Row {
+        const T* x;
+        const std::int32_t* j;
+        std::size_t count;
+
+        double dot(const double* w) const {
+            double even = 0.0, odd = 0.0;
+            std::size_t i = 0;
+            for (; i + 2 <= count; i += 2) {
+                even += w[j[i]] * x[i];
+                odd += w[j[i + 1]] * x[i + 1];
+            }
+            if (i < count) even += w[j[i]] * x[i];
+            return even + odd;
+        }
+        void add_to(double* w, double a) const {
+            for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
+        }
+        void add_to(double* w, double a, const double* s) const {
+            for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i] * s[j[i]];
+        }
+    };
+
+    Row operator[](std::size_t l) const {
+        const auto first = starts[l];
+        return {values + first, columns + first, static_cast<std::size_t>(starts[l + 1] - first)};
+    }
+
+    void prefetch(std::size_t l) const {
+        __builtin_prefetch(values + starts[l]);
+        __builtin_prefetch(columns + starts[l]);
+    }
+    void prefetch_start(std::size_t l) const { __builtin_prefetch(starts + l); }
+};
+
+// Calls visitor(rows) with the layout's own type.
+template <class Visitor>
+decltype(auto) with_rows(const Rows& rows, Visitor&& visitor) {
+    const auto* f32 = static_cast<const float*>(rows.values);
+    const auto* f64 = static_cast<const double*>(rows.values);
+    switch (rows.layout) {
+        case Layout::dense32: return visitor(DenseRows<float>{f32, rows.width});
+        case Layout::dense64: return visitor(DenseRows<double>{f64, rows.width});
+        case Layout::sparse32: return visitor(SparseRows<float>{f32, rows.columns, rows.starts});
+        case Layout::sparse64: break;
+    }
+    return visitor(SparseRows<double>{f64, rows.columns, rows.starts});
+}
+
+// out_lk = w_k . x_l + b_k
+inline void decision(const Rows& rows, std::size_t outputs, const double* w, const double* b,
+                     double* out, [[maybe_unused]] int threads) {
+    with_rows(rows, [&](auto x) {
+        const auto count = static_cast<std::int64_t>(rows.count);
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#endif
+        for (std::int64_t l = 0; l < count; ++l) {
+            const auto row = x[static_cast<std::size_t>(l)];
+            for (std::size_t k = 0; k < outputs; ++k) {
+                out[static_cast<std::size_t>(l) * outputs + k] =
+                    row.dot(w + k * rows.width) + b[k];
+            }
+        }
+    });
+}
+
+}  // namespace widemargin::WIDEMARGIN_ISA

@@ -1,0 +1,110 @@
+"""What every model needs of its data: rows for the core, labels, weights, standardisation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
+
+from widemargin import _core
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+
+CONSTANT = 1e-12  # a standard deviation below this part of the mean is rounding
+
+
+def as_rows(X: ArrayLike) -> _core.Rows:
+    """Validated dense (C order) or CSR inputs, float32 or float64, as the core sees them."""
+    if not sp.issparse(X):
+        return _core.Rows.dense(np.ascontiguousarray(X))
+    return _core.Rows.sparse(
+        X.data,
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.int64, copy=False),
+        X.shape[1],
+    )
+
+
+def decision(X: ArrayLike, w: FloatArray, b: FloatArray, *, threads: int = 1) -> FloatArray:
+    """X @ w.T + b in double precision, without a copy of X."""
+    out = np.empty((X.shape[0], w.shape[0]))
+    _core.decision(as_rows(X), np.ascontiguousarray(w), np.ascontiguousarray(b), out, threads)
+    return out
+
+
+def example_weights(
+    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, class_weight: ArrayLike
+) -> FloatArray | None:
+    """Weights of the examples, class weights included; None when all are one."""
+    if sample_weight is None and class_weight is None:
+        return None
+    weights: FloatArray = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero everywhere; at least one example must count")
+    if class_weight is not None:
+        weights = weights * compute_sample_weight(class_weight, y)
+    return np.ascontiguousarray(weights)
+
+
+def check_labels(y: ArrayLike) -> ArrayLike:
+    """The classes of y: two or more."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only ({classes[0]!r}); a classifier needs examples of two or more"
+        )
+    return classes
+
+
+def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
+    """±1 for two classes, the codes 0..K−1 for more; labels outside `classes` are an error."""
+    codes = np.searchsorted(classes, y)
+    codes = np.minimum(codes, len(classes) - 1)
+    unknown = np.asarray(classes)[codes] != np.asarray(y)
+    if np.any(unknown):
+        raise ValueError(
+            f"y holds labels that are not in classes={list(classes)!r}: "
+            f"{np.unique(np.asarray(y)[unknown])[:5].tolist()!r}; name every class at the first "
+            "call of partial_fit, or call fit again without warm_start"
+        )
+    return (2.0 * codes - 1.0) if len(classes) == 2 else codes.astype(np.float64)
+
+
+@dataclass
+class Standardization:
+    """Running mean and variance of the inputs, which models apply without touching the data."""
+
+    mean: FloatArray
+    variance: FloatArray
+    weight: float = 0.0
+
+    @classmethod
+    def empty(cls, width: int) -> "Standardization":
+        return cls(np.zeros(width), np.ones(width))
+
+    @property
+    def scale(self) -> FloatArray:
+        """Standard deviations; 1 for constant inputs, which then are 0 after centring."""
+        scale = np.sqrt(self.variance)
+        scale[scale <= CONSTANT * np.abs(self.mean)] = 1.0
+        scale[scale == 0.0] = 1.0
+        return scale
+
+    def update(self, rows: _core.Rows, order: IntArray, weights: FloatArray | None) -> None:
+        """Merges the moments of more examples (Chan, Golub and LeVeque, 1979)."""
+        total = float(len(order) if weights is None else weights[order].sum())
+        if total == 0.0:
+            return
+        mean, variance = np.empty_like(self.mean), np.empty_like(self.mean)
+        _core.moments(rows, order, weights, mean, variance)
+        share = total / (self.weight + total)
+        shift = mean - self.mean
+        self.mean = self.mean + share * shift
+        self.variance = (
+            (1.0 - share) * self.variance + share * variance + share * (1.0 - share) * shift**2
+        )
+        self.weight += total

@@ -1,0 +1,257 @@
+r"""Linear machines :math:`f(x) = w \cdot \Phi(x) + b` trained by stochastic gradient.
+
+Weights are kept for **raw** inputs. With standardised inputs :math:`\hat x = (x - m)/s` and
+weights *v* of :math:`\hat x`, the core trains :math:`w = v/s` in
+:math:`f(x) = w \cdot (x - m) + b` (see ``cpp/widemargin/stochastic_gradient.hpp``); outside, the
+model is :math:`f(x) = w \cdot x + c` with :math:`c = b - w \cdot m`. So ``coef_`` applies to the
+user's own columns, sparse data stay sparse, and the statistics may move between two calls of
+``partial_fit`` without changing what the model computes.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import HasMethods, StrOptions
+
+from widemargin import _core
+from widemargin._base import Examples, IterativeClassifier
+from widemargin._fit import Tally
+from widemargin._inputs import Standardization, as_rows, decision
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.criteria import Criterion
+
+OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
+
+FEATURE_MAPS: dict[str, Any] = {
+    "polynomial": lambda seed: PolynomialFeatures(degree=2, include_bias=False),
+    "fourier": lambda seed: RBFSampler(gamma="scale", n_components=500, random_state=seed),
+    "nystroem": lambda seed: Nystroem(n_components=500, random_state=seed),
+}
+
+
+@dataclass
+class LinearState:
+    """Weights for raw inputs, f(x) = w·x + c, and the sums that make their average."""
+
+    w: FloatArray
+    c: FloatArray
+    sum_w: FloatArray | None
+    sum_c: FloatArray | None
+    steps: float
+    updates: int
+    moments: Standardization
+
+    @classmethod
+    def zero(cls, outputs: int, width: int, *, average: bool) -> "LinearState":
+        w, c = np.zeros((outputs, width)), np.zeros(outputs)
+        sums = (w.copy(), c.copy()) if average else (None, None)
+        return cls(w, c, *sums, 0.0, 0, Standardization.empty(width))
+
+    def average(self) -> tuple[FloatArray, FloatArray]:
+        """The mean of (w, c) over all steps: an update of age a was absent a/steps of the time."""
+        if self.sum_w is None or self.sum_c is None or self.steps == 0.0:
+            return self.w.copy(), self.c.copy()
+        return self.w - self.sum_w / self.steps, self.c - self.sum_c / self.steps
+
+
+class LinearLearner:
+    """Trains a `LinearState` on examples; see `widemargin._fit.Learner`."""
+
+    def __init__(
+        self,
+        examples: Examples,
+        state: LinearState,
+        criterion: Criterion,
+        *,
+        standardize: bool,
+        fit_intercept: bool,
+        threads: int,
+    ) -> None:
+        self.examples, self.state, self.criterion = examples, state, criterion
+        self.fit_intercept, self.threads = fit_intercept, threads
+        self.order = examples.order
+        self.rows = as_rows(examples.X)
+        outputs, width = state.w.shape
+        stored = examples.X.nnz / examples.X.shape[0] if sp.issparse(examples.X) else width
+        self.rows_per_call = max(1, int(OPERATIONS_PER_CALL / (outputs * (stored + 10))))
+        self.standardize = standardize
+        if standardize:
+            state.moments.update(self.rows, self.order, examples.weights)
+        self._prepare_statistics()
+
+    def _prepare_statistics(self) -> None:
+        moments = self.state.moments
+        self.scale = moments.scale if self.standardize else np.ones_like(moments.mean)
+        self.mean = moments.mean if self.standardize else np.zeros_like(moments.mean)
+        self.statistics: dict[str, FloatArray | None] = dict.fromkeys(
+            ("mean", "precision", "shift", "row_shift")
+        )
+        if self.standardize:
+            precision = self.scale**-2.0
+            shift = self.mean * precision
+            row_shift = np.empty((self.examples.X.shape[0], 1))
+            offset = np.array([-shift @ self.mean])
+            _core.decision(self.rows, shift[None], offset, row_shift, self.threads)
+            self.statistics = {
+                "mean": self.mean,
+                "precision": precision,
+                "shift": shift,
+                "row_shift": row_shift[:, 0],
+            }
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        state, mean = self.state, self.mean
+        b = state.c + state.w @ mean
+        sum_b = None if state.sum_w is None else state.sum_c + state.sum_w @ mean
+        tally = Tally(
+            *_core.stochastic_gradient(
+                self.rows,
+                state.w,
+                b,
+                sum_w=state.sum_w,
+                sum_b=sum_b,
+                steps=state.steps,
+                order=order,
+                y=self.examples.y,
+                weights=self.examples.weights,
+                one_against_rest=len(state.w) > 1,
+                criterion=self.criterion.name,
+                parameter=self.criterion.parameter,
+                rate=rate,
+                fit_intercept=self.fit_intercept,
+                threads=self.threads,
+                **self.statistics,
+            )
+        )
+        state.c = b - state.w @ mean
+        if sum_b is not None:
+            state.sum_c = sum_b - state.sum_w @ mean
+        state.steps += len(order)
+        state.updates += tally.updates
+        return tally
+
+    def validate(self) -> tuple[float, float] | None:
+        X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
+        if X is None:
+            return None
+        return evaluate(decision(X, *self.state.average()), y, weights, self.criterion)
+
+    def margin(self) -> float:
+        w, _ = self.state.average()
+        norm = np.linalg.norm(w * self.scale, axis=1).max()
+        return float(2.0 * (self.criterion.parameter or 1.0) / norm) if norm > 0 else float("inf")
+
+    def snapshot(self) -> LinearState:
+        return deepcopy(self.state)
+
+    def restore(self, state: LinearState) -> None:
+        self.state = deepcopy(state)
+
+    def attributes(self) -> dict[str, Any]:
+        coef, intercept = self.state.average()
+        moments = self.state.moments
+        return {
+            "coef_": coef,
+            "intercept_": intercept,
+            "margin_": self.margin(),
+            "n_updates_": self.state.updates,
+            "feature_mean_": self.mean.copy(),
+            "feature_scale_": self.scale.copy(),
+            "_state": {
+                "w": self.state.w.copy(),
+                "c": self.state.c.copy(),
+                "sum_w": None if self.state.sum_w is None else self.state.sum_w.copy(),
+                "sum_c": None if self.state.sum_c is None else self.state.sum_c.copy(),
+                "steps": self.state.steps,
+                "mean": moments.mean,
+                "variance": moments.variance,
+                "weight": moments.weight,
+            },
+        }
+
+
+def evaluate(
+    scores: FloatArray, y: FloatArray | None, weights: FloatArray | None, criterion: Criterion
+) -> tuple[float, float]:
+    """Mean criterion (summed over the outputs) and error of scores."""
+    assert y is not None
+    if scores.shape[1] == 1:
+        values, wrong = criterion.value(y, scores[:, 0]), (scores[:, 0] > 0) != (y > 0)
+    else:
+        signs = np.where(y[:, None] == np.arange(scores.shape[1]), 1.0, -1.0)
+        values, wrong = criterion.value(signs, scores).sum(1), scores.argmax(1) != y
+    return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
+
+
+class LinearClassifier(IterativeClassifier):
+    """Base of linear machines over inputs or over a feature map Φ (Φ-machines, thesis 3.3)."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **IterativeClassifier._parameter_constraints,
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+        "average": ["boolean"],
+        "feature_map": [StrOptions(set(FEATURE_MAPS)), HasMethods(["fit", "transform"]), None],
+        "n_jobs": [Integral, None],
+    }
+
+    def _criterion(self) -> Criterion:
+        """What the model minimises."""
+        raise NotImplementedError
+
+    def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
+        examples.X = self._map_features(examples.X, fit=not resume)
+        if examples.X_val is not None:
+            examples.X_val = self._map_features(examples.X_val)
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if resume:
+            state = self._resume()
+        else:
+            state = LinearState.zero(outputs, examples.X.shape[1], average=self.average)
+        return LinearLearner(
+            examples,
+            state,
+            self._criterion(),
+            standardize=self.standardize,
+            fit_intercept=self.fit_intercept,
+            threads=effective_n_jobs(self.n_jobs),
+        )
+
+    def _resume(self) -> LinearState:
+        saved = dict(self._state)
+        moments = Standardization(saved.pop("mean"), saved.pop("variance"), saved.pop("weight"))
+        if self.average and saved["sum_w"] is None:
+            raise ValueError("average=True cannot start in the middle; fit without warm_start")
+        return deepcopy(LinearState(**saved, updates=self.n_updates_, moments=moments))
+
+    def _map_features(self, X: ArrayLike, *, fit: bool = False) -> ArrayLike:
+        if self.feature_map is None:
+            return X
+        if fit:
+            self.feature_map_ = self._make_feature_map(sparse=sp.issparse(X)).fit(X)
+        return check_array(
+            self.feature_map_.transform(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+
+    def _make_feature_map(self, *, sparse: bool) -> Any:
+        if not isinstance(self.feature_map, str):
+            return clone(self.feature_map)
+        named = FEATURE_MAPS[self.feature_map](self._seed())
+        return make_pipeline(StandardScaler(with_mean=not sparse), named)
+
+    def _scores(self, X: ArrayLike) -> FloatArray:
+        threads = effective_n_jobs(self.n_jobs)
+        return decision(self._map_features(X), self.coef_, self.intercept_, threads=threads)
