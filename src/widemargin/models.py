@@ -1,0 +1,14 @@
+"""The models by name, for the command line and the demo."""
+
+from typing import Any
+
+from widemargin.kernel_perceptron import KernelPerceptron
+from widemargin.perceptron import MarginPerceptron, Perceptron
+
+__all__ = ["MODELS"]
+
+MODELS: dict[str, type[Any]] = {
+    "perceptron": Perceptron,
+    "margin-perceptron": MarginPerceptron,
+    "kernel-perceptron": KernelPerceptron,
+}

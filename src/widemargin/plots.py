@@ -1,0 +1,120 @@
+"""Pictures of fitted models (needs matplotlib)."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.inspection import DecisionBoundaryDisplay
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin._typing import ArrayLike
+
+__all__ = ["MarginDisplay"]
+
+CLASS_COLOURS = ("#c0392b", "#1f5fa8")
+LIGHT_COLOURS = ("#f6dcd8", "#d8e4f3")
+
+
+class MarginDisplay:
+    """The decision boundary f = 0 of a two-class model on a plane, with the margin f = ±β.
+
+    Made by `from_estimator`.
+
+    Parameters
+    ----------
+    boundary : DecisionBoundaryDisplay
+        f on a grid.
+    margin : float
+        β, where the margin's lines are drawn.
+
+    Examples
+    --------
+    >>> from widemargin import MarginPerceptron
+    >>> from widemargin.datasets import make_toy_mixture
+    >>> from widemargin.plots import MarginDisplay
+    >>> X, y = make_toy_mixture(200, random_state=0)
+    >>> clf = MarginPerceptron(random_state=0).fit(X, y)
+    >>> MarginDisplay.from_estimator(clf, X, y).ax_.get_title()
+    'MarginPerceptron'
+    """
+
+    def __init__(self, boundary: Any, *, margin: float = 1.0) -> None:
+        self.boundary = boundary
+        self.margin = margin
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        *,
+        margin: float = 1.0,
+        ax: Any = None,
+        grid_resolution: int = 200,
+    ) -> Self:
+        """Draws a fitted two-class model over two inputs, and the examples if `y` is given.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted two-class classifier with `decision_function`.
+        X : array-like of shape (n_samples, 2)
+            The examples; they set the limits of the picture.
+        y : array-like of shape (n_samples,), optional
+            Their classes.
+        margin : float, default=1.0
+            β.
+        ax : matplotlib axes, optional
+            Where to draw.
+        grid_resolution : int, default=200
+            Points of the grid in each direction.
+
+        Returns
+        -------
+        MarginDisplay
+            With the attributes `ax_` and `figure_`.
+        """
+        check_is_fitted(estimator)
+        X = np.asarray(X, dtype=float)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(f"X has shape {X.shape}; a plane has two inputs")
+        if len(estimator.classes_) != 2:
+            raise ValueError(f"{type(estimator).__name__} has {len(estimator.classes_)} classes, "
+                             "a boundary f = 0 separates two")
+        boundary = DecisionBoundaryDisplay.from_estimator(
+            estimator,
+            X,
+            response_method="decision_function",
+            grid_resolution=grid_resolution,
+            eps=0.2,
+            plot_method="contourf",
+            ax=ax,
+            levels=[-np.inf, 0, np.inf],
+            colors=LIGHT_COLOURS,
+        )
+        display = cls(boundary, margin=margin)
+        display._draw_lines()
+        if y is not None:
+            display._draw_examples(X, np.asarray(y) == estimator.classes_[1])
+        display.ax_.set_title(type(estimator).__name__)
+        return display
+
+    def _draw_lines(self) -> None:
+        self.ax_, self.figure_ = self.boundary.ax_, self.boundary.figure_
+        grid = (self.boundary.xx0, self.boundary.xx1, self.boundary.response)
+        self.ax_.contour(*grid, levels=[0.0], colors="black", linewidths=1.6)
+        self.ax_.contour(
+            *grid,
+            levels=[-self.margin, self.margin],
+            colors="black",
+            linewidths=0.9,
+            linestyles="dashed",
+        )
+
+    def _draw_examples(self, X: Any, positive: Any) -> None:
+        for kind, colour, marker in ((False, CLASS_COLOURS[0], "o"), (True, CLASS_COLOURS[1], "x")):
+            shown = X[positive == kind]
+            edge = {"facecolors": "none"} if marker == "o" else {}
+            self.ax_.scatter(
+                *shown.T, s=14, linewidths=0.9, marker=marker, color=colour, **edge
+            )

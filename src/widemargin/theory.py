@@ -1,0 +1,199 @@
+r"""What the theorems promise, to print beside what was measured.
+
+Notation: :math:`R \ge \|x_l\|` is the radius of the data, ρ the margin 2/‖w‖ between the two
+classes (twice the distance from the hyperplane to the nearest example), λ the step and β the
+margin criterion's threshold. With a bias, examples count as :math:`(x, 1)`, so that
+:math:`R^2` becomes :math:`R^2 + 1`; the thesis writes the looser :math:`(R + 1)^2`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from widemargin._typing import ArrayLike, FloatArray
+
+__all__ = [
+    "Ball",
+    "enclosing_ball",
+    "margin_bound",
+    "margin_capacity",
+    "novikoff_bound",
+    "radius",
+    "separable_margin_bound",
+    "separable_updates_bound",
+]
+
+
+def radius(X: ArrayLike) -> float:
+    """R, the largest norm of an example.
+
+    Examples
+    --------
+    >>> radius([[3.0, 4.0], [1.0, 0.0]])
+    5.0
+    """
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
+    return float(np.sqrt(np.max(squares)))
+
+
+def _augmented(radius: float, bias: bool) -> float:
+    return radius**2 + bool(bias)
+
+
+def novikoff_bound(radius: float, margin: float, *, bias: bool = False) -> float:
+    r"""Mistakes of the Perceptron on separable data (Novikoff; Block): :math:`4 R^2 / \rho^2`.
+
+    With the half margin :math:`\gamma = \rho/2`, :math:`y_l\, u \cdot x_l \ge \gamma` for a unit
+    vector *u*, this is the :math:`R^2/\gamma^2` of the lectures.
+
+    Parameters
+    ----------
+    radius : float
+        R.
+    margin : float
+        ρ of some separating hyperplane: through the origin, or, with a bias, of the hyperplane
+        :math:`(u, a)` over the examples :math:`(x, 1)`.
+    bias : bool, default=False
+        Whether the Perceptron trains a bias.
+
+    Examples
+    --------
+    >>> novikoff_bound(radius=1.0, margin=0.5)
+    16.0
+    """
+    return 4.0 * _augmented(radius, bias) / margin**2
+
+
+def separable_updates_bound(
+    radius: float, margin: float, rate: float, *, beta: float = 1.0, bias: bool = False
+) -> float:
+    r"""Updates of the Margin Perceptron on separable data (8.23).
+
+    :math:`t \le \frac{4}{\rho^2} (2\beta/\lambda + R^2)`, with the margin as in `novikoff_bound`.
+
+    Examples
+    --------
+    >>> separable_updates_bound(radius=1.0, margin=0.5, rate=0.5)
+    80.0
+    """
+    return 4.0 / margin**2 * (2.0 * beta / rate + _augmented(radius, bias))
+
+
+def separable_margin_bound(
+    radius: float, margin: float, rate: float, *, beta: float = 1.0, bias: bool = False
+) -> float:
+    r"""Final margin of the Margin Perceptron on separable data (8.24, Theorem 8.2).
+
+    :math:`\rho \ge \rho_{\max} / (2 + R^2 \lambda / \beta)` without a bias. With one, the largest
+    margin over :math:`(x, 1)` is at least :math:`\rho_{\max} / \sqrt{1 + R^2}`.
+
+    Examples
+    --------
+    >>> separable_margin_bound(radius=1.0, margin=0.6, rate=1.0)
+    0.19999999999999998
+    """
+    tilted = margin / np.sqrt(1.0 + radius**2) if bias else margin
+    return float(tilted / (2.0 + _augmented(radius, bias) * rate / beta))
+
+
+def margin_bound(
+    updates: int, radius: float, rate: float, *, beta: float = 1.0, bias: bool = True
+) -> float:
+    r"""Margin after *t* updates of the Margin Perceptron, on any data (Theorem 8.3).
+
+    .. math:: \rho_t \ge \frac{2\beta/\lambda}{\sqrt{t\,(2\beta/\lambda + R^2 + 1)}}
+
+    With steps that decrease, λ is the largest.
+
+    Examples
+    --------
+    >>> margin_bound(updates=100, radius=1.0, rate=0.5)
+    0.1632993161855452
+    """
+    if updates == 0:
+        return float("inf")
+    step = 2.0 * beta / rate
+    return float(step / np.sqrt(updates * (step + _augmented(radius, bias))))
+
+
+def margin_capacity(radius: float, margin: float, dimension: float = np.inf) -> float:
+    r"""VC dimension of hyperplanes with margin ρ (Theorem 3.4): :math:`\min(4R^2/\rho^2, d) + 1`.
+
+    Examples
+    --------
+    >>> margin_capacity(radius=1.0, margin=0.5, dimension=3)
+    4.0
+    """
+    return min(4.0 * radius**2 / margin**2, dimension) + 1.0
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A ball around Σ α_l Φ(x_l) that holds all examples, and how small it could be."""
+
+    alpha: FloatArray
+    radius: float
+    lower_bound: float
+
+
+def enclosing_ball(
+    column: Callable[[int], FloatArray],
+    diagonal: FloatArray,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 10_000,
+) -> Ball:
+    r"""Smallest ball that holds the examples in a kernel's feature space.
+
+    .. math:: \max_\alpha \sum_l \alpha_l K_{ll} - \alpha^T K \alpha,\quad
+              \alpha \ge 0,\ \sum_l \alpha_l = 1
+
+    whose value is R². Each step moves weight from the nearest example that has some to the
+    farthest one; the farthest distance is an upper bound of the radius, the objective a lower one.
+
+    Parameters
+    ----------
+    column : callable
+        ``column(l)`` gives the kernel values k(x_l, x_1), …, k(x_l, x_L).
+    diagonal : ndarray
+        k(x_l, x_l).
+    tol : float, default=1e-3
+        Stop when the two bounds differ by less than this part.
+    max_iter : int, default=10000
+        The largest number of steps.
+
+    Returns
+    -------
+    Ball
+        Its radius is the upper bound: the ball does hold every example.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5]])
+    >>> K = X @ X.T
+    >>> round(enclosing_ball(lambda l: K[l], np.diag(K)).radius, 3)
+    1.0
+    """
+    alpha = np.zeros(len(diagonal))
+    alpha[0] = 1.0
+    projection = np.array(column(0), dtype=float)  # K α
+    for _ in range(max_iter):
+        squared_norm = max(0.0, float(alpha @ projection))
+        distances = np.maximum(diagonal - 2.0 * projection + squared_norm, 0.0)
+        upper = float(np.sqrt(distances.max()))
+        lower = float(np.sqrt(max(0.0, alpha @ diagonal - squared_norm)))
+        if upper - lower <= tol * upper:
+            break
+        far = int(np.argmax(distances))
+        near = int(np.argmin(np.where(alpha > 0, distances, np.inf)))
+        far_column, near_column = column(far), column(near)
+        gap = diagonal[far] + diagonal[near] - 2.0 * far_column[near]
+        if gap <= 0.0:
+            break
+        step = min(alpha[near], (distances[far] - distances[near]) / (2.0 * gap))
+        alpha[far] += step
+        alpha[near] -= step
+        projection += step * (far_column - near_column)
+    return Ball(alpha, upper, lower)
