@@ -23,7 +23,7 @@ endif()
 # Hidden symbols keep an instruction set's copy of an inline function to itself.
 set(WIDEMARGIN_FLAGS "")
 if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-  set(WIDEMARGIN_FLAGS -O3 -fvisibility=hidden -fno-math-errno -fno-trapping-math -Wall -Wextra
+  set(WIDEMARGIN_FLAGS -O3 -fopenmp-simd -fvisibility=hidden -fno-math-errno -fno-trapping-math -Wall -Wextra
       -Wno-psabi)
 endif()
 

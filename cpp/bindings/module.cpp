@@ -112,17 +112,13 @@ void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
 
 // ----------------------------------------------------------------------------------- calls
 
-TallyTuple stochastic_gradient(const RowsHandle& rows, Matrix<double> w, Vector<double> b,
-                               std::optional<Matrix<double>> sum_w,
-                               std::optional<Vector<double>> sum_b, double steps,
-                               std::optional<Vector<const double>> mean,
-                               std::optional<Vector<const double>> precision,
-                               std::optional<Vector<const double>> shift,
-                               std::optional<Vector<const double>> row_shift,
-                               Vector<const std::int64_t> order, Vector<const double> y,
-                               std::optional<Vector<const double>> weights, bool one_against_rest,
-                               const std::string& criterion, double parameter, double rate,
-                               bool fit_intercept, int threads) {
+TallyTuple stochastic_gradient(
+    const RowsHandle& rows, Matrix<double> w, Vector<double> b, std::optional<Matrix<double>> sum_w,
+    std::optional<Vector<double>> sum_b, double steps, std::optional<Vector<const double>> mean,
+    std::optional<Vector<const double>> precision, std::optional<Vector<const double>> shift,
+    std::optional<Vector<const double>> row_shift, Vector<const std::int64_t> order,
+    Vector<const double> y, std::optional<Vector<const double>> weights, bool one_against_rest,
+    const std::string& criterion, double parameter, double rate, bool fit_intercept, int threads) {
     const Rows& x = rows.view();
     const std::size_t outputs = w.shape(0);
     require(w.shape(1) == x.width, "w must have one column an input");
@@ -144,8 +140,8 @@ TallyTuple stochastic_gradient(const RowsHandle& rows, Matrix<double> w, Vector<
     require_order(order, x);
 
     std::vector<double> scores(outputs > 1 ? order.shape(0) * outputs : 0);
-    const LinearState state{outputs,           w.data(), b.data(), data_or_null(sum_w),
-                            data_or_null(sum_b), steps};
+    const LinearState state{outputs, w.data(), b.data(), data_or_null(sum_w), data_or_null(sum_b),
+                            steps};
     const Standardization s{data_or_null(mean), data_or_null(precision), data_or_null(shift),
                             data_or_null(row_shift)};
     const Pass pass{order.data(),

@@ -36,13 +36,11 @@ inline Tally kernel_perceptron(const KernelBlock& block) {
             tally.weight += c;
 
             for (std::size_t k = 0; k < outputs; ++k) {
-                const double y = block.targets == Targets::values ? block.y[l]
-                                 : block.y[l] == static_cast<double>(k) ? 1.0
-                                                                        : -1.0;
+                const double y = target(block.targets, block.y[l], k);
                 const double score = f[k] + block.b[k];
                 tally.criterion += c * q.value(y, score);
-                const double delta = -c * q.derivative(y, score);
-                if (delta == 0.0) continue;
+                if (!q.active(y, score)) continue;
+                const double delta = -c * q.slope(y, score);
                 block.step[l * outputs + k] += block.rate * delta;
                 block.b[k] += block.bias_rate * delta;
                 ++tally.updates;

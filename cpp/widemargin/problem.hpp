@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace widemargin {
 
@@ -108,6 +109,9 @@ struct Kernels {
     void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
                       double* value, double* derivative);
 };
+
+// Every table that this CPU can run, best first.
+std::vector<const Kernels*> supported_kernels();
 
 // The best instruction set of this CPU, or the one that WIDEMARGIN_ISA names.
 const Kernels& kernels();

@@ -1,7 +1,9 @@
-// One example as a vector: dot products and updates, dense or sparse, float or double.
+// Vectors of examples: dot products and updates, dense or sparse, float or double.
 //
 // Weights and sums are double whatever the inputs are.
 #pragma once
+
+#include <new>
 
 #include "widemargin/problem.hpp"
 
@@ -14,66 +16,147 @@ using Lanes4 = double __attribute__((vector_size(32), aligned(8)));
 using Lanes2 = double __attribute__((vector_size(16), aligned(8)));
 
 template <class Lanes, class T>
-inline Lanes load(const T* x) {
-    typedef T Source __attribute__((vector_size(sizeof(T) * (sizeof(Lanes) / sizeof(double))),
-                                    aligned(alignof(T))));
-    return __builtin_convertvector(*reinterpret_cast<const Source*>(x), Lanes);
+[[gnu::always_inline]] inline Lanes load(const T* x) {
+    if constexpr (sizeof(Lanes) == sizeof(double)) {
+        return *x;
+    } else {
+        typedef T Source __attribute__((vector_size(sizeof(T) * (sizeof(Lanes) / sizeof(double))),
+                                        aligned(alignof(T))));
+        return __builtin_convertvector(*reinterpret_cast<const Source*>(x), Lanes);
+    }
 }
 
-// a . b, in short chains: an update must wait for this sum
-template <class T>
-inline double dot(const double* w, const T* x, std::size_t n) {
+// Calls step(lanes, j) for all of 0..n-1 in registers of 8, then 4, 2 and 1: what one loop stores
+// the next can load without waiting, since both cut a vector at the same places.
+template <class Step>
+[[gnu::always_inline]] inline void for_lanes(std::size_t n, Step&& step) {
+    std::size_t j = 0;
+    for (; j + 8 <= n; j += 8) step(Lanes8{}, j);
+    if (n & 4) step(Lanes4{}, j), j += 4;
+    if (n & 2) step(Lanes2{}, j), j += 2;
+    if (n & 1) step(double{}, j);
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline void store(double* to, Lanes value) {
+    *reinterpret_cast<Lanes*>(to) = value;
+}
+
+// sum over j of term(j), in short chains: an update must wait for this sum
+template <class Term>
+[[gnu::always_inline]] inline double sum_lanes(std::size_t n, Term&& term) {
     Lanes8 even{}, odd{};
     std::size_t j = 0;
     for (; j + 16 <= n; j += 16) {
-        even += load<Lanes8>(w + j) * load<Lanes8>(x + j);
-        odd += load<Lanes8>(w + j + 8) * load<Lanes8>(x + j + 8);
+        even += term(Lanes8{}, j);
+        odd += term(Lanes8{}, j + 8);
     }
-    if (n & 8) {
-        even += load<Lanes8>(w + j) * load<Lanes8>(x + j);
-        j += 8;
-    }
+    if (n & 8) even += term(Lanes8{}, j), j += 8;
     const Lanes8 both = even + odd;
     Lanes4 four = __builtin_shufflevector(both, both, 0, 1, 2, 3) +
                   __builtin_shufflevector(both, both, 4, 5, 6, 7);
-    if (n & 4) {
-        four += load<Lanes4>(w + j) * load<Lanes4>(x + j);
-        j += 4;
-    }
-    Lanes2 two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
-    if (n & 2) {
-        two += load<Lanes2>(w + j) * load<Lanes2>(x + j);
-        j += 2;
-    }
+    if (n & 4) four += term(Lanes4{}, j), j += 4;
+    Lanes2 two =
+        __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+    if (n & 2) two += term(Lanes2{}, j), j += 2;
     double sum = two[0] + two[1];
-    if (n & 1) sum += w[j] * x[j];
+    if (n & 1) sum += term(double{}, j);
     return sum;
 }
 
 template <class T>
+[[gnu::always_inline]] inline double dot(const double* w, const T* x, std::size_t n) {
+    return sum_lanes(n, [&]<class Lanes>(Lanes, std::size_t j) {
+        return load<Lanes>(w + j) * load<Lanes>(x + j);
+    });
+}
+
+// Zeros, at the start of a cache line: no register of a vector straddles two.
+class AlignedVector {
+   public:
+    explicit AlignedVector(std::size_t n)
+        : data_(static_cast<double*>(::operator new[](n * sizeof(double) + 64, kAlignment))) {
+        for (std::size_t j = 0; j < n; ++j) data_[j] = 0.0;
+    }
+    ~AlignedVector() { ::operator delete[](data_, kAlignment); }
+    AlignedVector(const AlignedVector&) = delete;
+    AlignedVector& operator=(const AlignedVector&) = delete;
+
+    double* data() const { return data_; }
+
+   private:
+    static constexpr std::align_val_t kAlignment{64};
+    double* data_;
+};
+
+template <class T>
+struct DenseRow {
+    const T* x;
+    std::size_t width;
+
+    [[gnu::always_inline]] double dot(const double* w) const {
+        return WIDEMARGIN_ISA::dot(w, x, width);
+    }
+
+    // w += a x
+    void add_to(double* w, double a) const {
+        for_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
+            store(w + j, load<Lanes>(w + j) + a * load<Lanes>(x + j));
+        });
+    }
+    // w . (x - m)
+    [[gnu::always_inline]] double dot(const double* w, const double* m) const {
+        return sum_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
+            return load<Lanes>(w + j) * (load<Lanes>(x + j) - load<Lanes>(m + j));
+        });
+    }
+    // w += a (x - m) * s, element by element
+    void add_to(double* w, double a, const double* s, const double* m) const {
+        for_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
+            const Lanes centred = load<Lanes>(x + j) - load<Lanes>(m + j);
+            store(w + j, load<Lanes>(w + j) + a * centred * load<Lanes>(s + j));
+        });
+    }
+};
+
+template <class T>
+struct SparseRow {
+    const T* x;
+    const std::int32_t* j;
+    std::size_t count;
+
+    [[gnu::always_inline]] double dot(const double* w) const {
+        double even = 0.0, odd = 0.0;
+        std::size_t i = 0;
+        for (; i + 2 <= count; i += 2) {
+            even += w[j[i]] * x[i];
+            odd += w[j[i + 1]] * x[i + 1];
+        }
+        if (i < count) even += w[j[i]] * x[i];
+        return even + odd;
+    }
+    void add_to(double* w, double a) const {
+        for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
+    }
+    // w += a x * s, element by element
+    void add_to(double* w, double a, const double* s) const {
+        for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i] * s[j[i]];
+    }
+};
+
+template <class T>
 struct DenseRows {
     using Value = T;
+    using Row = DenseRow<T>;
+    static constexpr bool dense = true;
     const T* values;
     std::size_t width;
 
-    struct Row {
-        const T* x;
-        std::size_t width;
-
-        double dot(const double* w) const { return WIDEMARGIN_ISA::dot(w, x, width); }
-        // w += a x
-        void add_to(double* __restrict w, double a) const {
-            for (std::size_t j = 0; j < width; ++j) w[j] += a * x[j];
-        }
-        // w += a x * s, element by element
-        void add_to(double* __restrict w, double a, const double* __restrict s) const {
-            for (std::size_t j = 0; j < width; ++j) w[j] += a * x[j] * s[j];
-        }
-    };
-
     Row operator[](std::size_t l) const { return {values + l * width, width}; }
 
-    void prefetch(std::size_t l) const {
+    // Orders are random: what comes soon is fetched before its turn.  (Always inlined: the compiler
+    // drops calls of functions that do nothing but fetch.)
+    [[gnu::always_inline]] void prefetch(std::size_t l) const {
         const char* first = reinterpret_cast<const char*>(values + l * width);
         const char* last = reinterpret_cast<const char*>(values + (l + 1) * width);
         const char* limit = first + 512;  // the hardware prefetcher follows from there
@@ -81,49 +164,33 @@ struct DenseRows {
             __builtin_prefetch(line);
         }
     }
-    void prefetch_start(std::size_t) const {}
+    [[gnu::always_inline]] void prefetch_start(std::size_t) const {}
 };
 
 template <class T>
 struct SparseRows {
     using Value = T;
+    using Row = SparseRow<T>;
+    static constexpr bool dense = false;
     const T* values;
     const std::int32_t* columns;
     const std::int64_t* starts;
-
-    struct Row {
-        const T* x;
-        const std::int32_t* j;
-        std::size_t count;
-
-        double dot(const double* w) const {
-            double even = 0.0, odd = 0.0;
-            std::size_t i = 0;
-            for (; i + 2 <= count; i += 2) {
-                even += w[j[i]] * x[i];
-                odd += w[j[i + 1]] * x[i + 1];
-            }
-            if (i < count) even += w[j[i]] * x[i];
-            return even + odd;
-        }
-        void add_to(double* w, double a) const {
-            for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
-        }
-        void add_to(double* w, double a, const double* s) const {
-            for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i] * s[j[i]];
-        }
-    };
 
     Row operator[](std::size_t l) const {
         const auto first = starts[l];
         return {values + first, columns + first, static_cast<std::size_t>(starts[l + 1] - first)};
     }
 
-    void prefetch(std::size_t l) const {
-        __builtin_prefetch(values + starts[l]);
-        __builtin_prefetch(columns + starts[l]);
+    [[gnu::always_inline]] void prefetch(std::size_t l) const {
+        const auto first = starts[l], last = starts[l + 1] - 1;
+        __builtin_prefetch(values + first);
+        __builtin_prefetch(values + last);
+        __builtin_prefetch(columns + first);
+        __builtin_prefetch(columns + last);
     }
-    void prefetch_start(std::size_t l) const { __builtin_prefetch(starts + l); }
+    [[gnu::always_inline]] void prefetch_start(std::size_t l) const {
+        __builtin_prefetch(starts + l);
+    }
 };
 
 // Calls visitor(rows) with the layout's own type.
@@ -151,8 +218,7 @@ inline void decision(const Rows& rows, std::size_t outputs, const double* w, con
         for (std::int64_t l = 0; l < count; ++l) {
             const auto row = x[static_cast<std::size_t>(l)];
             for (std::size_t k = 0; k < outputs; ++k) {
-                out[static_cast<std::size_t>(l) * outputs + k] =
-                    row.dot(w + k * rows.width) + b[k];
+                out[static_cast<std::size_t>(l) * outputs + k] = row.dot(w + k * rows.width) + b[k];
             }
         }
     });

@@ -8,9 +8,9 @@
 //
 //   w_j += delta (x_j - m_j) / s_j^2
 //
-// whose centred part is the same vector for every example.  So write w = u - t q, where
-// q_j = m_j / s_j^2: the step is u_j += delta x_j / s_j^2 and t += delta, which touches only the
-// non-zero inputs, and exactly
+// Dense rows do just that.  For sparse rows the centre is the same vector for every example: write
+// w = u - t q with q_j = m_j / s_j^2.  The step is u_j += delta x_j / s_j^2 and t += delta, which
+// touches only the non-zero inputs, and exactly
 //
 //   f(x_l) = u . x_l - u . m - t q . (x_l - m) + b
 //
@@ -19,110 +19,181 @@
 // Several outputs (one against the rest) are independent problems over the same order.
 #pragma once
 
+#include <type_traits>
+
 #include "widemargin/criteria.hpp"
 #include "widemargin/rows.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// The weights of one output during a pass.
-template <bool standardized>
+// The weights of one output during a pass, and the sums that make their average.
 struct Unit {
-    const Standardization& s;
     std::size_t width;
-    double* u;
-    double* sum_u;  // null when no average is wanted
-    double b;
-    double offset;                // b - u . m
-    double t = 0.0;               // w = u - t q
-    double q_dot_m = 0.0;
-    double sum_b = 0.0, sum_t = 0.0;
+    AlignedVector w, sum_w;
+    bool averaged;
+    double b, sum_b = 0.0;
 
-    Unit(const LinearState& state, const Standardization& s, std::size_t k, std::size_t width)
-        : s(s),
-          width(width),
-          u(state.w + k * width),
-          sum_u(state.sum_w ? state.sum_w + k * width : nullptr),
-          b(state.b[k]),
-          offset(b) {
-        if constexpr (standardized) {
-            offset -= dot(u, s.mean, width);
-            q_dot_m = dot(s.shift, s.mean, width);
+    Unit(const LinearState& state, std::size_t k, std::size_t width)
+        : width(width),
+          w(width),
+          sum_w(state.sum_w ? width : 0),
+          averaged(state.sum_w != nullptr),
+          b(state.b[k]) {
+        for (std::size_t j = 0; j < width; ++j) w.data()[j] = state.w[k * width + j];
+    }
+
+    void finish(const LinearState& state, std::size_t k) const {
+        for (std::size_t j = 0; j < width; ++j) {
+            state.w[k * width + j] = w.data()[j];
+            if (averaged) state.sum_w[k * width + j] += sum_w.data()[j];
         }
+        state.b[k] = b;
+        if (averaged) state.sum_b[k] += sum_b;
     }
+};
+
+// Inputs as they are.
+struct RawUnit : Unit {
+    RawUnit(const LinearState& state, const Standardization&, std::size_t k, std::size_t width)
+        : Unit(state, k, width) {}
 
     template <class Row>
-    double f(const Row& x, std::size_t l) const {
-        if constexpr (standardized) return x.dot(u) + (offset - t * s.row_shift[l]);
-        return x.dot(u) + offset;
+    double f(const Row& x, double) const {
+        return x.dot(w.data()) + b;
     }
 
-    // v += delta xh and b += delta_b; `age` examples came before this one (for the average)
+    // `age` examples came before this one (for the average)
     template <class Row>
-    void step(const Row& x, std::size_t l, double delta, double delta_b, double age) {
-        add(x, u, delta);
+    void step(const Row& x, double, double delta, double delta_b, double age) {
+        x.add_to(w.data(), delta);
         b += delta_b;
-        offset += delta_b;
-        if constexpr (standardized) {
-            t += delta;
-            offset -= delta * (s.row_shift[l] + q_dot_m);
+        if (averaged) {
+            x.add_to(sum_w.data(), age * delta);
+            sum_b += age * delta_b;
         }
-        if (sum_u) {
-            add(x, sum_u, age * delta);
+    }
+};
+
+// Standardised dense inputs.
+struct CentredUnit : Unit {
+    const Standardization& s;
+
+    CentredUnit(const LinearState& state, const Standardization& s, std::size_t k,
+                std::size_t width)
+        : Unit(state, k, width), s(s) {}
+
+    template <class Row>
+    double f(const Row& x, double) const {
+        return x.dot(w.data(), s.mean) + b;
+    }
+
+    template <class Row>
+    void step(const Row& x, double, double delta, double delta_b, double age) {
+        x.add_to(w.data(), delta, s.precision, s.mean);
+        b += delta_b;
+        if (averaged) {
+            x.add_to(sum_w.data(), age * delta, s.precision, s.mean);
+            sum_b += age * delta_b;
+        }
+    }
+};
+
+// Standardised sparse inputs: w holds u.
+struct SplitUnit : Unit {
+    const Standardization& s;
+    double offset;  // b - u . m
+    double q_dot_m;
+    double t = 0.0, sum_t = 0.0;
+
+    SplitUnit(const LinearState& state, const Standardization& s, std::size_t k, std::size_t width)
+        : Unit(state, k, width),
+          s(s),
+          offset(b - dot(w.data(), s.mean, width)),
+          q_dot_m(dot(s.shift, s.mean, width)) {}
+
+    template <class Row>
+    double f(const Row& x, double shift) const {
+        return x.dot(w.data()) + (offset - t * shift);
+    }
+
+    template <class Row>
+    void step(const Row& x, double shift, double delta, double delta_b, double age) {
+        x.add_to(w.data(), delta, s.precision);
+        t += delta;
+        b += delta_b;
+        offset += delta_b - delta * (shift + q_dot_m);
+        if (averaged) {
+            x.add_to(sum_w.data(), age * delta, s.precision);
             sum_t += age * delta;
             sum_b += age * delta_b;
         }
     }
 
-    // Leaves w = u - t q in place of u.
-    void finish(const LinearState& state, std::size_t k) const {
-        if constexpr (standardized) {
-            for (std::size_t j = 0; j < width; ++j) u[j] -= t * s.shift[j];
-            for (std::size_t j = 0; sum_u && j < width; ++j) sum_u[j] -= sum_t * s.shift[j];
+    void finish(const LinearState& state, std::size_t k) {
+        for (std::size_t j = 0; j < width; ++j) {
+            w.data()[j] -= t * s.shift[j];
+            if (averaged) sum_w.data()[j] -= sum_t * s.shift[j];
         }
-        state.b[k] = b;
-        if (state.sum_b) state.sum_b[k] += sum_b;
+        Unit::finish(state, k);
+    }
+};
+
+// A few examples: what they need beside their inputs is gathered before, and what is only counted
+// is counted after the steps, both without waiting for one another.
+struct Batch {
+    static constexpr std::size_t kSize = 64;
+    std::size_t count;
+    double y[kSize], c[kSize], shift[kSize], f[kSize];
+
+    Batch(const Pass& pass, const Standardization& s, std::size_t first, std::size_t k)
+        : count(pass.count - first < kSize ? pass.count - first : kSize) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto l = static_cast<std::size_t>(pass.order[first + i]);
+            y[i] = target(pass.targets, pass.y[l], k);
+            c[i] = pass.weights ? pass.weights[l] : 1.0;
+            shift[i] = s.row_shift ? s.row_shift[l] : 0.0;
+        }
     }
 
-   private:
-    template <class Row>
-    void add(const Row& x, double* to, double delta) const {
-        if constexpr (standardized) {
-            x.add_to(to, delta, s.precision);
-        } else {
-            x.add_to(to, delta);
+    template <class Q>
+    void add_to(Tally& tally, Q q) const {
+        double criterion = 0.0, errors = 0.0, weight = 0.0;
+#pragma omp simd reduction(+ : criterion, errors, weight)
+        for (std::size_t i = 0; i < count; ++i) {
+            criterion += c[i] * q.value(y[i], f[i]);
+            errors += (f[i] > 0.0) != (y[i] > 0.0) ? c[i] : 0.0;  // sign(0) = -1
+            weight += c[i];
         }
+        tally.criterion += criterion;
+        tally.errors += errors;
+        tally.weight += weight;
     }
 };
 
 // The problem of output k.
-template <bool standardized, class X, class Q>
+template <class Weights, class X, class Q>
 Tally pass_over_output(const X& x, Q q, const LinearState& state, const Standardization& s,
                        const Pass& pass, std::size_t width, std::size_t k) {
-    constexpr std::size_t ahead = 6;  // rows fetched before their turn: the order is random
-    Unit<standardized> unit(state, s, k, width);
+    constexpr std::size_t ahead = 12;  // rows fetched before their turn: the order is random
+    Weights unit(state, s, k, width);
     Tally tally;
-    for (std::size_t i = 0; i < pass.count; ++i) {
-        if (i + 2 * ahead < pass.count) x.prefetch_start(pass.order[i + 2 * ahead]);
-        if (i + ahead < pass.count) x.prefetch(pass.order[i + ahead]);
-        const auto l = static_cast<std::size_t>(pass.order[i]);
-        const double c = pass.weights ? pass.weights[l] : 1.0;
-        if (c == 0.0) continue;  // as if the example were not there
-
-        const double y = pass.targets == Targets::values ? pass.y[l]
-                         : pass.y[l] == static_cast<double>(k) ? 1.0
-                                                               : -1.0;
-        const auto row = x[l];
-        const double f = unit.f(row, l);
-        const double g = q.derivative(y, f);
-        if (g != 0.0) {
-            const double delta = -pass.rate * c * g;
-            unit.step(row, l, delta, pass.fit_intercept ? delta : 0.0, state.steps + i);
-            ++tally.updates;
+    for (std::size_t first = 0; first < pass.count; first += Batch::kSize) {
+        Batch batch(pass, s, first, k);
+        for (std::size_t i = 0; i < batch.count; ++i) {
+            const std::size_t n = first + i;  // examples before this one
+            if (n + 2 * ahead < pass.count) x.prefetch_start(pass.order[n + 2 * ahead]);
+            if (n + ahead < pass.count) x.prefetch(pass.order[n + ahead]);
+            const auto row = x[static_cast<std::size_t>(pass.order[n])];
+            batch.f[i] = unit.f(row, batch.shift[i]);
+            if (q.active(batch.y[i], batch.f[i]) && batch.c[i] != 0.0) {
+                const double delta = -pass.rate * batch.c[i] * q.slope(batch.y[i], batch.f[i]);
+                const double delta_b = pass.fit_intercept ? delta : 0.0;
+                unit.step(row, batch.shift[i], delta, delta_b, state.steps + n);
+                ++tally.updates;
+            }
+            if (pass.scores) pass.scores[n * state.outputs + k] = batch.f[i];
         }
-        tally.criterion += c * q.value(y, f);
-        tally.weight += c;
-        tally.errors += c * ((f > 0.0) != (y > 0.0));  // sign(0) = -1; no branch to guess
-        if (pass.scores) pass.scores[i * state.outputs + k] = f;
+        batch.add_to(tally, q);
     }
     unit.finish(state, k);
     return tally;
@@ -151,15 +222,16 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
     with_rows(rows, [&](auto x) {
         with_criterion(pass.criterion, [&](auto q) {
             const auto run = [&](std::size_t k) {
+                using Standardized = std::conditional_t<x.dense, CentredUnit, SplitUnit>;
                 return s.precision
-                           ? pass_over_output<true>(x, q, state, s, pass, rows.width, k)
-                           : pass_over_output<false>(x, q, state, s, pass, rows.width, k);
+                           ? pass_over_output<Standardized>(x, q, state, s, pass, rows.width, k)
+                           : pass_over_output<RawUnit>(x, q, state, s, pass, rows.width, k);
             };
             std::int64_t updates = 0;
             double criterion = 0.0;
 #ifdef _OPENMP
-#pragma omp parallel for ordered schedule(static, 1) num_threads(pass.threads) \
-    if (pass.threads > 1 && outputs > 1)
+#pragma omp parallel for ordered schedule(static, 1) \
+    num_threads(pass.threads) if (pass.threads > 1 && outputs > 1)
 #endif
             for (std::int64_t k = 0; k < outputs; ++k) {
                 const Tally tally = run(static_cast<std::size_t>(k));

@@ -2,6 +2,7 @@
 
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.perceptron import MarginPerceptron, Perceptron
+from widemargin.persistence import load, save
 from widemargin.threshold_unit import ThresholdNetwork, ThresholdUnit
 
 __version__ = "0.1.0"
@@ -12,4 +13,6 @@ __all__ = [
     "Perceptron",
     "ThresholdNetwork",
     "ThresholdUnit",
+    "load",
+    "save",
 ]

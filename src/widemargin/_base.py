@@ -1,9 +1,11 @@
 """What iterative classifiers share around the training loop: labels, validation, results."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
@@ -31,6 +33,27 @@ LOOP_CONSTRAINTS: dict[str, Any] = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Method) -> Method:
+    """A fit that fails leaves the estimator as it was, unfitted or with its last model."""
+
+    @wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            for name in set(vars(self)) - set(before):
+                if not name.startswith(("_callback_", "_skl_")):  # scikit-learn clears these
+                    delattr(self, name)
+            vars(self).update(before)
+            raise
+
+    return wrapper  # type: ignore[return-value]
 
 
 @dataclass
@@ -68,6 +91,7 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # --------------------------------------------------------------------------- interface
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
     def fit(
         self,
         X: ArrayLike,
@@ -96,6 +120,7 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         resume = self.warm_start and hasattr(self, "classes_")
+        given = X  # for callbacks: a frame keeps its names
         X, y = self._check_X(X, y, reset=not resume)
         classes = check_labels(y)
         if not resume:
@@ -106,7 +131,7 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         context = self._init_callback_context(max_subtasks=self.max_iter)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        arguments = {"X": X, "y": y, "metadata": metadata}
+        arguments = {"X": given, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         name, rate, decay, power_t = self._rate()
         plan = Plan(
@@ -114,6 +139,7 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             rate=make_schedule(name, rate, decay=decay, power_t=power_t),
             seed=self._seed() if self.shuffle else None,
             first_epoch=self._epochs_done,
+            first_row=self._rows_done,
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
             time_limit=self.time_limit,
@@ -127,6 +153,7 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
     def partial_fit(
         self,
         X: ArrayLike,
@@ -159,8 +186,8 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.classes_ = check_labels(y if classes is None else classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
-                f"classes={list(classes)!r} differ from those of the first call of partial_fit, "
-                f"{list(self.classes_)!r}"
+                f"classes={np.asarray(classes).tolist()!r} differ from those of the first call of "
+                f"partial_fit, {self.classes_.tolist()!r}"
             )
         if self.class_weight == "balanced":
             raise ValueError(
@@ -227,8 +254,9 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         split: bool = True,
     ) -> Examples:
         codes = encode_labels(y, self.classes_)
-        weights = example_weights(X, y, sample_weight, self.class_weight)
-        examples = Examples(X, codes, weights, np.arange(X.shape[0]))
+        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
+        order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        examples = Examples(X, codes, weights, order)
         early_stopping = split and self.early_stopping
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together; give both or neither")
@@ -240,24 +268,24 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             examples.X_val, y_val = self._check_X(X_val, y_val)
             examples.y_val = encode_labels(y_val, self.classes_)
         elif early_stopping:
-            examples.order, held_out = self._split(y)
+            examples.order, held_out = self._split(order, y)
             examples.X_val, examples.y_val = X[held_out], codes[held_out]
             examples.weights_val = None if weights is None else weights[held_out]
         return examples
 
-    def _split(self, y: ArrayLike) -> tuple[IntArray, IntArray]:
+    def _split(self, order: IntArray, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Training and validation examples, with the classes in the same proportions."""
         try:
             kept, held_out = train_test_split(
-                np.arange(len(y)),
+                order,
                 test_size=self.validation_fraction,
-                stratify=y,
+                stratify=y[order],
                 random_state=self._seed(),
             )
         except ValueError as error:
             raise ValueError(
                 f"early_stopping=True cannot hold out validation_fraction="
-                f"{self.validation_fraction} of these {len(y)} examples ({error}); "
+                f"{self.validation_fraction} of these {len(order)} examples ({error}); "
                 "give X_val and y_val, change validation_fraction, or set early_stopping=False"
             ) from error
         return np.sort(kept), np.sort(held_out)
@@ -266,14 +294,20 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _forget(self) -> None:
-        self._epochs_done = 0
+        self._epochs_done = self._rows_done = 0
         self.n_updates_ = 0
         self.history_: list[dict[str, float]] = []
 
     def _conclude(self, learner: Learner, outcome: Outcome) -> None:
         for name, value in learner.attributes().items():
+            if isinstance(value, np.ndarray) and not np.all(np.isfinite(value)):
+                raise ValueError(
+                    f"{type(self).__name__} diverged: {name} is not finite. Standardise the inputs "
+                    "(standardize=True) or lower the learning rate"
+                )
             setattr(self, name, value)
         self._epochs_done += outcome.n_iter
+        self._rows_done = outcome.rows_done
         self.history_ = self.history_ + outcome.history
         self.n_iter_ = outcome.n_iter
         self.best_iter_ = outcome.best_iter

@@ -68,6 +68,7 @@ class Plan:
     rate: Callable[[int], float]
     seed: int | None = None  # None: the order given
     first_epoch: int = 0  # epochs done by earlier calls
+    first_row: int = 0  # and examples of the next one, if it was left unfinished
     tol: float | None = None
     n_iter_no_change: int = 5
     time_limit: float | None = None
@@ -81,6 +82,7 @@ class Outcome:
     history: list[dict[str, float]] = field(default_factory=list)
     n_iter: int = 0
     best_iter: int = 0
+    rows_done: int = 0  # examples of the last epoch, if it was left unfinished
     reason: str = "max_iter"
     seconds: float = 0.0
 
@@ -167,9 +169,13 @@ def train(
         for epoch in range(plan.first_epoch, plan.first_epoch + plan.max_iter):
             task = _begin_task(context, estimator, hook_arguments)
             order = _order(learner.order, plan.seed, epoch)
+            resumed = epoch == plan.first_epoch and plan.first_row < len(order)
+            done = plan.first_row if resumed else 0
+            order = order[done:]
             tally, visited = _epoch(learner, order, plan.rate(epoch), deadline, interrupted)
             complete = visited == len(order)
             outcome.n_iter += complete
+            outcome.rows_done = 0 if complete else done + visited
 
             record = _record(learner, tally, epoch, visited, plan.rate(epoch))
             record["seconds"] = time.perf_counter() - start
@@ -197,6 +203,7 @@ def train(
 
     if best_state is not None:
         learner.restore(best_state)
+        outcome.rows_done = 0
     else:
         outcome.best_iter = outcome.n_iter
     outcome.seconds = time.perf_counter() - start
@@ -291,8 +298,8 @@ def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
     last = outcome.history[-1]
     name = type(estimator).__name__
     left = (
-        f"{last['updates']} of {last['rows']} examples still changed the weights in the last "
-        f"epoch (criterion {last['criterion']:.4g}, error {last['error']:.2%})"
+        f"{last['updates']} updates over {last['rows']} examples in the last epoch "
+        f"(criterion {last['criterion']:.4g}, error {last['error']:.2%})"
     )
     go_on = "the model is usable, and fit with warm_start=True goes on from here"
     if outcome.reason == "max_iter" and plan.tol is not None:
@@ -303,4 +310,4 @@ def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
         message = f"{name} was interrupted after {outcome.n_iter} epochs: {left}; {go_on}"
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    warnings.warn(message, ConvergenceWarning, stacklevel=6)  # where fit was called

@@ -18,6 +18,9 @@ def as_rows(X: ArrayLike) -> _core.Rows:
     """Validated dense (C order) or CSR inputs, float32 or float64, as the core sees them."""
     if not sp.issparse(X):
         return _core.Rows.dense(np.ascontiguousarray(X))
+    if not X.has_canonical_format:  # an input may be stored in parts: x_j is their sum
+        X = X.copy()
+        X.sum_duplicates()
     return _core.Rows.sparse(
         X.data,
         X.indices.astype(np.int32, copy=False),
@@ -34,7 +37,11 @@ def decision(X: ArrayLike, w: FloatArray, b: FloatArray, *, threads: int = 1) ->
 
 
 def example_weights(
-    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, class_weight: ArrayLike
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike,
+    class_weight: ArrayLike,
+    classes: ArrayLike,
 ) -> FloatArray | None:
     """Weights of the examples, class weights included; None when all are one."""
     if sample_weight is None and class_weight is None:
@@ -42,11 +49,25 @@ def example_weights(
     weights: FloatArray = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
-    if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero everywhere; at least one example must count")
     if class_weight is not None:
-        weights = weights * compute_sample_weight(class_weight, y)
+        weights = weights * _class_weights(class_weight, classes, y)
+        if not np.any(weights > 0):
+            raise ValueError(f"class_weight={class_weight!r} gives every example weight zero")
     return np.ascontiguousarray(weights)
+
+
+def _class_weights(class_weight: ArrayLike, classes: ArrayLike, y: ArrayLike) -> FloatArray:
+    """The weight of each example's class; 1 for classes that a dict does not name."""
+    if class_weight == "balanced":
+        return np.asarray(compute_sample_weight("balanced", y))
+    known = classes.tolist()
+    unknown = [name for name in class_weight if name not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown!r}, not among the classes {known!r}")
+    weights = np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)
+    if not np.all((weights >= 0) & np.isfinite(weights)):
+        raise ValueError(f"class_weight={class_weight!r} must hold finite weights >= 0")
+    return np.asarray(weights[np.searchsorted(classes, y)])
 
 
 def check_labels(y: ArrayLike) -> ArrayLike:
@@ -67,7 +88,7 @@ def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
     unknown = np.asarray(classes)[codes] != np.asarray(y)
     if np.any(unknown):
         raise ValueError(
-            f"y holds labels that are not in classes={list(classes)!r}: "
+            f"y holds labels that are not in classes={np.asarray(classes).tolist()!r}: "
             f"{np.unique(np.asarray(y)[unknown])[:5].tolist()!r}; name every class at the first "
             "call of partial_fit, or call fit again without warm_start"
         )

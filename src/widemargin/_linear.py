@@ -232,6 +232,8 @@ class LinearClassifier(IterativeClassifier):
         moments = Standardization(saved.pop("mean"), saved.pop("variance"), saved.pop("weight"))
         if self.average and saved["sum_w"] is None:
             raise ValueError("average=True cannot start in the middle; fit without warm_start")
+        if not self.average:
+            saved["sum_w"] = saved["sum_c"] = None
         return deepcopy(LinearState(**saved, updates=self.n_updates_, moments=moments))
 
     def _map_features(self, X: ArrayLike, *, fit: bool = False) -> ArrayLike:

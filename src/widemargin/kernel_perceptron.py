@@ -69,9 +69,10 @@ class Support:
     coefficients: FloatArray
 
     def join(self, other: "Support") -> "Support":
-        stack = sp.vstack if sp.issparse(self.vectors) else np.vstack
+        vectors = [self.vectors, other.vectors]
+        sparse = any(map(sp.issparse, vectors))  # calls may differ in layout
         return Support(
-            stack([self.vectors, other.vectors]),
+            sp.vstack(vectors, format="csr") if sparse else np.vstack(vectors),
             np.concatenate([self.index, other.index]),
             np.vstack([self.coefficients, other.coefficients]),
         )
@@ -225,7 +226,9 @@ class KernelPerceptron(IterativeClassifier):
         The bias.
     radius_, gamma_ : float
         R and γ as used.
-    n_updates_, margin_, classes_, n_iter_, best_iter_, converged_, stop_reason_, history_, fit_time_
+    n_updates_, margin_, classes_, n_iter_, best_iter_, converged_, stop_reason_
+        As in `Perceptron`.
+    history_, fit_time_
         As in `Perceptron`.
 
     See Also

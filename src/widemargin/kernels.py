@@ -73,9 +73,14 @@ class Inputs:
         """x · x' for every pair."""
         product = self.x @ other.x.T
         inner = np.asarray(product.toarray() if sp.issparse(product) else product)
-        if self.centre is not None and self.projection is not None:
+        if self.centre is not None and other.centre is not None:
+            assert self.projection is not None
             assert other.projection is not None
             inner += self.projection[:, None] + other.projection[None] + self.centre @ self.centre
+        elif self.centre is not None:  # s with dense inputs, which are centred already
+            inner += (other.x @ self.centre)[None]
+        elif other.centre is not None:
+            inner += (self.x @ other.centre)[:, None]
         return inner
 
 

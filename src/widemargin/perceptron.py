@@ -232,8 +232,9 @@ class MarginPerceptron(LinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_updates_, margin_, n_iter_, best_iter_, converged_, \
-stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
+    coef_, intercept_, classes_, n_updates_, margin_, n_iter_, best_iter_, converged_
+        As in `Perceptron`.
+    stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
         As in `Perceptron`.
 
     See Also
@@ -250,8 +251,8 @@ stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
     >>> from widemargin import MarginPerceptron
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = MarginPerceptron(random_state=0).fit(X, y)
-    >>> round(clf.score(X, y), 2)
-    0.99
+    >>> clf.score(X, y) > 0.97
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

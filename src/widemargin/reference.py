@@ -38,7 +38,7 @@ def perceptron(
             w = w + y[l] * X[l]
             b = b + y[l]
             mistakes += 1
-    return w, b, mistakes
+    return w, float(b), mistakes
 
 
 def margin_perceptron(

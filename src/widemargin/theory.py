@@ -91,8 +91,8 @@ def separable_margin_bound(
 
     Examples
     --------
-    >>> separable_margin_bound(radius=1.0, margin=0.6, rate=1.0)
-    0.19999999999999998
+    >>> round(separable_margin_bound(radius=1.0, margin=0.6, rate=1.0), 6)
+    0.2
     """
     tilted = margin / np.sqrt(1.0 + radius**2) if bias else margin
     return float(tilted / (2.0 + _augmented(radius, bias) * rate / beta))
@@ -109,8 +109,8 @@ def margin_bound(
 
     Examples
     --------
-    >>> margin_bound(updates=100, radius=1.0, rate=0.5)
-    0.1632993161855452
+    >>> round(margin_bound(updates=100, radius=1.0, rate=0.5), 6)
+    0.163299
     """
     if updates == 0:
         return float("inf")
@@ -179,12 +179,12 @@ def enclosing_ball(
     alpha = np.zeros(len(diagonal))
     alpha[0] = 1.0
     projection = np.array(column(0), dtype=float)  # K α
-    for _ in range(max_iter):
+    for steps in range(max_iter + 1):  # the bounds are those of the last α
         squared_norm = max(0.0, float(alpha @ projection))
         distances = np.maximum(diagonal - 2.0 * projection + squared_norm, 0.0)
         upper = float(np.sqrt(distances.max()))
         lower = float(np.sqrt(max(0.0, alpha @ diagonal - squared_norm)))
-        if upper - lower <= tol * upper:
+        if upper - lower <= tol * upper or steps == max_iter:
             break
         far = int(np.argmax(distances))
         near = int(np.argmin(np.where(alpha > 0, distances, np.inf)))

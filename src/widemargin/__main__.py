@@ -1,0 +1,21 @@
+"""The command ``widemargin``, also as ``python -m widemargin``."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say how to install what it needs."""
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError:
+        sys.exit("error: the command line needs typer and rich: pip install 'widemargin[cli]'")
+    from widemargin.cli import app
+
+    app(prog_name="widemargin")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""The command line: train, predict, look at models, repeat the documents' experiments.
+
+Exit codes: 0 done, 1 an error that the message explains, 2 wrong usage, 130 interrupted.
+Results go to standard output, everything else to standard error; with ``--json`` standard output
+is one JSON document.
+"""
+
+import typer
+
+from widemargin.cli._console import Commands
+from widemargin.cli._experiments import demo, papers
+from widemargin.cli._predict import predict
+from widemargin.cli._show import info, models, versions
+from widemargin.cli._train import train
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    cls=Commands,
+    help="Large-margin learning on large data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (demo, train, predict, info, models, versions):
+    app.command()(command)
+app.add_typer(papers, name="papers")

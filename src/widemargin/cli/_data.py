@@ -1,0 +1,101 @@
+"""Data files as models take them: named columns for training, the same columns for prediction."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DataArgument = Annotated[
+    Path, typer.Argument(help="Data file: .csv, .tsv, .parquet, .svm or .npz.", show_default=False)
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help="Format of a file whose suffix does not tell it: csv, tsv, ..."),
+]
+NoHeaderOption = Annotated[
+    bool, typer.Option("--no-header", help="The first line of the CSV file is data.")
+]
+
+# How the command line calls what the messages of `read_table` speak of.
+OPTIONS = {"header=False": "--no-header", "set format=": "use --format"}
+
+
+def read(path: Path, *, no_header: bool, **options: Any) -> Any:
+    """`read_table`, its messages naming the options of the command line."""
+    from widemargin.tables import DataFileError, read_table
+
+    try:
+        return read_table(path, header=not no_header, **options)
+    except DataFileError as error:
+        message = str(error)
+        for python, option in OPTIONS.items():
+            message = message.replace(python, option)
+        raise DataFileError(message) from error
+
+
+def named(table: Any) -> Any:
+    """The inputs as a DataFrame if their names are known, so that the model remembers them."""
+    if not table.feature_names or hasattr(table.X, "iloc"):
+        return table.X
+    import pandas
+
+    return pandas.DataFrame(table.X, columns=list(table.feature_names), copy=False)
+
+
+def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
+    """Function (path, target, format, no_header) that returns the inputs of `model`, and y."""
+    from widemargin.tables import text_columns
+
+    text = text_columns(model)
+
+    def inputs(
+        path: Path, target: str | None, format: str | None, no_header: bool
+    ) -> tuple[Any, Any]:
+        table = read(
+            path,
+            target=target,
+            format=format,
+            no_header=no_header,
+            text_columns=text,
+            n_features=model.n_features_in_,
+        )
+        return _matched(model, table, path, text), table.y
+
+    return inputs
+
+
+def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
+    """The columns that the model was trained on, by name, in its order."""
+    from widemargin.tables import DataFileError
+
+    trained = list(getattr(model, "feature_names_in_", ()))
+    if not trained or not table.feature_names:
+        return table.X
+    frame = named(table)
+    present = [name for name in trained if name in frame.columns]
+    needed = set(trained) if text is None else _encoded_columns(model)
+    if absent := [name for name in trained if name in needed and name not in frame.columns]:
+        raise DataFileError(
+            f"{path}: lacks {_columns(absent)} of the model; the file has {_columns(frame.columns)}"
+        )
+    numbers = [name for name in present if name in needed and name not in (text or ())]
+    if words := [name for name in numbers if frame[name].dtype.kind not in "fiu"]:
+        raise DataFileError(f"{path}: {_columns(words)} hold text; the model knows numbers there")
+    if text is None and (gaps := [name for name in numbers if frame[name].isna().any()]):
+        raise DataFileError(
+            f"{path}: {_columns(gaps)} have missing values, which the training table had not; "
+            "fill them in, or train with rows that have such gaps"
+        )
+    return frame[present]
+
+
+def _encoded_columns(model: Any) -> set[str]:
+    encoder = model[0]
+    return {name for _, _, columns in encoder.transformers for name in columns}
+
+
+def _columns(names: Any) -> str:
+    shown = ", ".join(repr(str(name)) for name in list(names)[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"column{'s' if len(names) > 1 else ''} {shown}{more}"

@@ -1,0 +1,149 @@
+"""`widemargin demo` and `widemargin papers`: models at work, with nothing to prepare."""
+
+import math
+import re
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Group
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+
+from widemargin.cli._console import JsonOption, check_output, err, out, print_json, say
+
+papers = typer.Typer(help="Repeat the documents' experiments.", no_args_is_help=True)
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Picture to write.")] = Path(
+        "widemargin-demo.png"
+    ),
+    json: JsonOption = False,
+) -> None:
+    """Train every model, print a table, draw the boundaries."""
+    from widemargin.demo import demo_data, draw_boundaries, run_models
+
+    check_output(output)
+    with err.status("Loading the data"):
+        name, data = demo_data()
+    rows = list(run_models(data)) if json else _show_models(name, run_models(data))
+    picture = output if find_spec("matplotlib") else None
+    if picture is not None:
+        with err.status("Drawing the boundaries"):
+            draw_boundaries(picture)
+    else:
+        say("warning: no picture; it needs matplotlib: pip install 'widemargin[plot]'", "yellow")
+    if json:
+        print_json({"data": name, "models": rows, "picture": picture})
+    elif picture is not None:
+        out.print(f"Boundaries on a toy problem: {picture}", markup=False, soft_wrap=True)
+
+
+def _show_models(name: str, rows: Iterable[Any]) -> list[Any]:
+    """Table that grows by a row whenever a model is done."""
+    table = _table(
+        f"Data: {name}",
+        ["model"],
+        *("training\nrows", "test\nerror %", "seconds", "updates", "support\nvectors", "margin\nρ"),
+    )
+    done = []
+    with Live(Group(table, Spinner("dots", "training")), console=err, transient=True):
+        for row in rows:
+            done.append(row)
+            table.add_row(
+                row.model,
+                f"{row.train_rows:,}",
+                f"{row.error:.2f}",
+                f"{row.seconds:.2f}",
+                f"{row.updates:,}",
+                "" if row.support_vectors is None else f"{row.support_vectors:,}",
+                f"{row.margin:.3g}",
+            )
+    out.print(table)
+    return done
+
+
+@papers.command()
+def fleuret(json: JsonOption = False) -> None:
+    """Fleuret's lecture: the Perceptron on MNIST's 0 and 1, epoch by epoch."""
+    from widemargin.papers import fleuret_mnist
+
+    with err.status("Training on MNIST, 0 against 1"):
+        rows = fleuret_mnist()
+    if json:
+        print_json(rows)
+        return
+    table = _table(
+        "Perceptron, MNIST 0 against 1",
+        [],
+        *("epoch", "changes", "train\nerror %", "test\nerror %", "published\nchanges"),
+    )
+    for row in rows:
+        table.add_row(
+            f"{row['epoch']:.0f}",
+            f"{row['changes']:.0f}",
+            f"{row['train_error']:.2f}",
+            f"{row['test_error']:.2f}",
+            "" if math.isnan(row["published"]) else f"{row['published']:.0f}",
+        )
+    out.print(table)
+
+
+@papers.command("table-8.2")
+def table_8_2(
+    seeds: Annotated[int, typer.Option(min=1, help="Number of random seeds.")] = 3,
+    json: JsonOption = False,
+) -> None:
+    """Table 8.2 of the thesis: perceptrons with and without a margin."""
+    from widemargin.papers import table_8_2 as run
+
+    with err.status(f"Training on Forest and Connect-4, {_seeds(seeds)}"):
+        rows = run(seeds=range(seeds))
+    if json:
+        print_json(rows)
+        return
+    table = _table(
+        f"Table 8.2, {_seeds(seeds)}",
+        ["data", "model", "chosen"],
+        *("validation\nerror %", "test\nerror %", "seconds", "published\nerror %"),
+    )
+    for row in rows:
+        table.add_row(
+            row.data,
+            re.sub(r"(?<=[a-z])(?=[A-Z])", " ", row.model),  # can be folded
+            ", ".join(
+                f"{key.replace('_', ' ')} {value:g}" for key, value in row.parameters.items()
+            ),
+            f"{row.validation_error:.2f}",
+            f"{row.test_error:.2f} ± {row.spread:.2f}",
+            f"{row.seconds:.2f}",
+            f"{row.published:.1f}",
+        )
+    out.print(table)
+
+
+def _seeds(count: int) -> str:
+    return "1 seed" if count == 1 else f"mean of {count} seeds"
+
+
+def _table(title: str, words: list[str], *numbers: str) -> Table:
+    """Table that fits a narrow terminal: its columns of words fold, those of numbers do not."""
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        collapse_padding=True,
+    )
+    lines = 1 + max(header.count("\n") for header in (*words, *numbers))
+    for header in (*words, *numbers):
+        lowered = "\n" * (lines - 1 - header.count("\n")) + header
+        number = header in numbers
+        table.add_column(lowered, justify="right" if number else "left", no_wrap=number)
+    return table

@@ -1,0 +1,163 @@
+"""Save models to files that are safe to load, and load them.
+
+A model file is one `safetensors` file.  Its arrays are tensors that any safetensors reader can
+open; its metadata has one entry, ``widemargin``, a JSON header::
+
+    {"format": 1, "widemargin": "...", "sklearn": "...", "numpy": "...",
+     "model": {...}, "digest": "sha256 of all of the above and of the tensors"}
+
+Loading runs no code from the file: the decoder accepts only the kinds of values it knows, makes
+only estimators of widemargin and a fixed list of scikit-learn transformers, and checks every size
+and index before an array is used.  The digest finds damage; it does not tell who wrote the file.
+"""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import sklearn
+from sklearn.base import BaseEstimator
+
+from widemargin._files import PathLike
+from widemargin.persistence import _container
+from widemargin.persistence._container import ModelFileError, damaged
+from widemargin.persistence._decode import DECODING_ERRORS, Decoder, summary
+from widemargin.persistence._encode import Encoder
+
+__all__ = ["ModelFileError", "describe", "load", "save"]
+
+
+def save(model: BaseEstimator, path: PathLike) -> None:
+    """Save a model to one file that is safe to load.
+
+    Parameters
+    ----------
+    model : estimator
+        A widemargin estimator, or a pipeline of scikit-learn transformers that may end in one.
+    path : str or path
+        File to write.  It is replaced only when the new file is complete.
+
+    Raises
+    ------
+    TypeError
+        If the model holds something that a file without code cannot: a function, a random
+        generator, an estimator of another package.  The message names the attribute.
+
+    Notes
+    -----
+    Callbacks set with ``set_callbacks`` watch the training; they are not saved.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np, widemargin.persistence as persistence
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> scaler = StandardScaler().fit(np.arange(6.0).reshape(3, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "scaler.safetensors"
+    ...     persistence.save(scaler, path)
+    ...     persistence.load(path).mean_
+    array([2., 3.])
+    """
+    if not isinstance(model, BaseEstimator) or isinstance(model, type):
+        raise TypeError(f"model={model!r} is not an estimator; save a fitted estimator")
+    encoder = Encoder()
+    tree = encoder.encode(model, "")
+    _container.write(path, tree, encoder.tensors)
+
+
+def load(path: PathLike) -> Any:
+    """Load a model written by `save`; no code from the file is run.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+
+    Returns
+    -------
+    estimator
+        A model that predicts exactly what the saved one did.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is no model file, or needs another version of widemargin.
+    OSError
+        If there is no such file or it may not be read.
+
+    Warns
+    -----
+    UserWarning
+        If another version of scikit-learn wrote the scikit-learn parts of the model.
+
+    Examples
+    --------
+    See `save`.
+    """
+    header, tensors = _container.read(path)
+    decoder = Decoder(tensors)
+    try:
+        model = decoder.decode(header["model"], "")
+    except DECODING_ERRORS as error:
+        raise ModelFileError(
+            f"{path}: {error or type(error).__name__}; get the file again from its source, or "
+            f"load it with widemargin {header['widemargin']}, which wrote it"
+        ) from error
+    if not isinstance(model, BaseEstimator):
+        raise damaged(path, "it holds no estimator")
+    if unused := tensors.keys() - decoder.used:
+        raise damaged(path, f"the model does not use its tensor {min(unused)!r}")
+    if decoder.sklearn_classes and header["sklearn"] != sklearn.__version__:
+        warnings.warn(
+            f"{path}: {', '.join(sorted(decoder.sklearn_classes))} were saved with scikit-learn "
+            f"{header['sklearn']} and loaded with {sklearn.__version__}; check the predictions, "
+            "or fit and save again",
+            UserWarning,
+            stacklevel=2,
+        )
+    return model
+
+
+def describe(path: PathLike) -> dict[str, Any]:
+    """Facts about a model file, read from its header without building the model.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+
+    Returns
+    -------
+    dict
+        ``class``, ``format``, ``widemargin``, ``sklearn``, ``numpy`` (versions), ``parameters``
+        and ``attributes`` (name to value, or to a short text for arrays and estimators),
+        ``tensors`` (name to dtype and shape) and ``file_size`` in bytes.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model file.  The digest is left to `load`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, widemargin.persistence as persistence
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "scaler.safetensors"
+    ...     persistence.save(MinMaxScaler(clip=True), path)
+    ...     facts = persistence.describe(path)
+    >>> facts["class"], facts["parameters"]["clip"]
+    ('sklearn.preprocessing.MinMaxScaler', True)
+    """
+    header, tensors = _container.read_header(path)
+    model = header["model"]
+    try:
+        parts = {
+            title: {name: summary(node) for name, node in model[part].items()}
+            for title, part in (("parameters", "params"), ("attributes", "state"))
+        }
+        facts = {"class": str(model["class"])}
+    except DECODING_ERRORS as error:
+        raise damaged(path, "its header describes no estimator") from error
+    facts |= {key: header[key] for key in _container.versions()}
+    return facts | parts | {"tensors": tensors, "file_size": Path(path).stat().st_size}

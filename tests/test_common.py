@@ -1,0 +1,91 @@
+"""What every estimator must do: scikit-learn's own checks, and a complete docstring.
+
+Estimators are found in `widemargin.__all__`, so a new one is tested as soon as it is exported.
+"""
+
+import ast
+import inspect
+import re
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import widemargin
+from widemargin import KernelPerceptron, MarginPerceptron, Perceptron
+
+PUBLIC = [getattr(widemargin, name) for name in widemargin.__all__]
+CLASSES = [public for public in PUBLIC if inspect.isclass(public)]
+ESTIMATORS = [cls for cls in CLASSES if issubclass(cls, BaseEstimator)]
+
+VARIANTS = [
+    Perceptron(average=True, standardize=True),
+    MarginPerceptron(average=True, schedule="invscaling"),
+    MarginPerceptron(early_stopping=True, validation_fraction=0.3),
+    MarginPerceptron(feature_map="polynomial", max_iter=20),
+    MarginPerceptron(feature_map="fourier", max_iter=20),
+    KernelPerceptron(kernel="linear"),
+    KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
+    KernelPerceptron(kernel="precomputed"),
+]
+
+ORDER = (
+    "stochastic updates depend on the order of visits; a weight multiplies an example's step, "
+    "which is not the same as visiting it twice"
+)
+EXPECTED_FAILED_CHECKS = {
+    "check_sample_weight_equivalence_on_dense_data": ORDER,
+    "check_sample_weight_equivalence_on_sparse_data": ORDER,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [cls() for cls in ESTIMATORS] + VARIANTS,
+    expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS,
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# ------------------------------------------------------------------------------------- docstrings
+
+
+def sections(cls):
+    """The sections of a numpydoc docstring: title to text."""
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-+$", inspect.getdoc(cls) or "", flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def documented_names(section):
+    """The names before the colons, at the left margin: `a, b : float` are two."""
+    found = re.findall(r"^([\w*]+(?:, [\w*]+)*) :", section, flags=re.MULTILINE)
+    return [name for names in found for name in names.split(", ")]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_docstring(cls):
+    found = sections(cls)
+    accepted = list(inspect.signature(cls).parameters)
+    assert documented_names(found["Parameters"]) == accepted
+    assert ">>> " in found["Examples"]
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_stated_defaults_are_the_defaults(cls):
+    stated = re.findall(
+        r"^(\w+) :.*?default=(.+?)$", sections(cls)["Parameters"], flags=re.MULTILINE
+    )
+    defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items()}
+    assert stated
+    for name, value in stated:
+        assert ast.literal_eval(value) == defaults[name], (
+            f"{name} is documented with default={value}"
+        )
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_public_methods_are_described(cls):
+    for name, member in inspect.getmembers(cls, inspect.isroutine):
+        if not name.startswith("_"):
+            assert inspect.getdoc(member), f"{cls.__name__}.{name} has no docstring"

@@ -1,0 +1,36 @@
+"""The examples in the docstrings of every module run and say what they print."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import widemargin
+
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def modules():
+    """Every module of the package, found without importing any but packages."""
+    found = pkgutil.walk_packages(widemargin.__path__, prefix="widemargin.")
+    return ["widemargin", *(m.name for m in found if not m.name.endswith(".__main__"))]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples(name, tmp_path, monkeypatch):
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "widemargin":
+            raise
+        pytest.skip(f"{name} needs {error.name}, which is not installed")
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    failed, _ = doctest.testmod(module, optionflags=OPTIONS, verbose=False)
+    assert failed == 0, "the failed examples are printed above"
+
+
+def test_examples_are_found_and_checked():
+    """The walk reaches the estimators, and a wrong example would fail."""
+    assert "widemargin.perceptron" in modules()
+    assert doctest.testmod(widemargin.perceptron, optionflags=OPTIONS).attempted > 0

@@ -1,0 +1,116 @@
+"""Kernels: scikit-learn's values, dense or sparse, with inputs standardised or not."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import pairwise
+
+from widemargin.kernels import KERNELS, Inputs, Kernel
+
+GAMMA, DEGREE, COEF0 = 0.3, 3, 0.7
+NAMED = {
+    "linear": pairwise.linear_kernel,
+    "poly": lambda A, B: pairwise.polynomial_kernel(A, B, DEGREE, GAMMA, COEF0),
+    "rbf": lambda A, B: pairwise.rbf_kernel(A, B, GAMMA),
+    "sigmoid": lambda A, B: pairwise.sigmoid_kernel(A, B, GAMMA, COEF0),
+}
+
+
+@pytest.fixture
+def sets():
+    """Two sets of examples, a third of their entries non-zero."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(17, 6)), rng.normal(size=(9, 6))
+    return A * (rng.random(A.shape) < 0.3), B * (rng.random(B.shape) < 0.3)
+
+
+@pytest.fixture
+def statistics():
+    rng = np.random.default_rng(1)
+    return rng.normal(size=6), rng.uniform(0.2, 3.0, size=6)
+
+
+def kernel_of(name):
+    return Kernel(name, gamma=GAMMA, degree=DEGREE, coef0=COEF0)
+
+
+def test_every_named_kernel_is_tested_here():
+    assert set(NAMED) == set(KERNELS) - {"precomputed"}
+
+
+@pytest.mark.parametrize("first", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("second", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", NAMED)
+def test_values_are_those_of_scikit_learn(name, first, second, sets):
+    A, B = sets
+    values = kernel_of(name)(Inputs.of(first(A)), Inputs.of(second(B)))
+    np.testing.assert_allclose(values, NAMED[name](A, B), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("first", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("second", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", NAMED)
+def test_standardised_without_being_filled(name, first, second, sets, statistics):
+    A, B = sets
+    mean, scale = statistics
+    a, b = Inputs.of(first(A), mean, scale), Inputs.of(second(B), mean, scale)
+    assert sp.issparse(a.x) == sp.issparse(first(A))
+    expected = NAMED[name]((A - mean) / scale, (B - mean) / scale)
+    np.testing.assert_allclose(kernel_of(name)(a, b), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("function", [*NAMED, pairwise.laplacian_kernel])
+def test_diagonal(function, layout, standardise, sets, statistics):
+    if callable(function) and standardise and layout is sp.csr_array:
+        pytest.skip("a function would have to see filled inputs; estimators refuse this")
+    inputs = Inputs.of(layout(sets[0]), *(statistics if standardise else ()))
+    kernel = kernel_of(function)
+    np.testing.assert_allclose(
+        kernel.diagonal(inputs), np.diag(kernel(inputs, inputs)), rtol=1e-10, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("rows", [slice(3, 8), np.array([5, 0, 5]), np.array([2])])
+@pytest.mark.parametrize("name", NAMED)
+def test_some_rows_give_those_rows_of_the_matrix(name, rows, layout, sets, statistics):
+    inputs, others = (Inputs.of(layout(X), *statistics) for X in sets)
+    kernel = kernel_of(name)
+    np.testing.assert_allclose(
+        kernel(inputs[rows], others), kernel(inputs, others)[rows], rtol=1e-12, atol=1e-12
+    )
+    assert len(inputs[rows]) == len(np.arange(17)[rows])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_values_are_double_precision_whatever_the_inputs(dtype):
+    X = np.arange(12).reshape(4, 3).astype(dtype)
+    for inputs in (Inputs.of(X), Inputs.of(sp.csr_array(X))):
+        K = kernel_of("poly")(inputs, inputs)
+        assert K.dtype == np.float64
+        np.testing.assert_allclose(K, NAMED["poly"](X.astype(float), X.astype(float)))
+
+
+def test_rbf_of_an_example_with_itself_never_exceeds_one():
+    X = 1e4 + np.random.default_rng(0).normal(size=(50, 3))  # distances cancel badly here
+    inputs = Inputs.of(X)
+    K = kernel_of("rbf")(inputs, inputs)
+    assert K.max() <= 1.0
+    np.testing.assert_allclose(np.diag(K), 1.0, rtol=1e-5)
+
+
+def test_precomputed_selects_columns_and_keeps_the_diagonal(sets):
+    A, _ = sets
+    K = NAMED["rbf"](A, A)
+    inputs, kernel = Inputs.precomputed(K), Kernel("precomputed")
+    rows, columns = np.array([4, 1, 7]), np.array([0, 9])
+    np.testing.assert_array_equal(kernel(inputs[rows], inputs[columns]), K[np.ix_(rows, columns)])
+    np.testing.assert_array_equal(kernel.diagonal(inputs), np.diag(K))
+
+
+def test_an_unknown_kernel_is_named_with_the_known_ones(sets):
+    a = Inputs.of(sets[0])
+    with pytest.raises(ValueError, match=r"kernel='cosine'.*linear, poly, rbf"):
+        Kernel("cosine")(a, a)
