@@ -37,6 +37,12 @@ auto* data_or_null(const std::optional<Array>& array) {
 
 // ---------------------------------------------------------------------------------- inputs
 
+// Packed examples serve stochastic_gradient only.
+void require_plain(const Rows& x) {
+    require(x.layout != Layout::packed32 && x.layout != Layout::packed64,
+            "packed examples cannot be read here");
+}
+
 // Examples that Python owns. Every index is checked here, once, so that loops need not.
 class RowsHandle {
    public:
@@ -67,9 +73,52 @@ class RowsHandle {
                 {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
     }
 
+    // Packed for repeated passes; `packed_bytes` tells how large `bytes` must be.
+    static RowsHandle packed(const RowsHandle& rows, Vector<const double> y,
+                             std::optional<Vector<const double>> weights,
+                             std::optional<Vector<const double>> row_shift,
+                             Vector<std::int64_t> starts, Vector<unsigned char> bytes) {
+        const Rows& x = rows.view_;
+        const bool single = x.layout == Layout::dense32 || x.layout == Layout::sparse32;
+        require_plain(x);
+        require(y.shape(0) == x.count, "y must have one entry an example");
+        require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+        require(!row_shift || row_shift->shape(0) == x.count,
+                "row_shift must have one entry an example");
+        require(starts.shape(0) == x.count + 1, "starts must have one entry more than examples");
+        require(bytes.shape(0) >= rows.packed_bytes(), "bytes is too small");
+        require(reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0, "bytes is not aligned");
+        kernels().pack(x, y.data(), data_or_null(weights), data_or_null(row_shift), starts.data(),
+                       bytes.data());
+        const auto layout = single ? Layout::packed32 : Layout::packed64;
+        return {{layout, bytes.data(), nullptr, starts.data(), x.count, x.width},
+                {nb::cast(bytes), nb::cast(starts)}};
+    }
+
+    // 24 bytes and up to 4 an example, 8 or 12 a non-zero input
+    std::size_t packed_bytes() const {
+        require_plain(view_);
+        const bool single = view_.layout == Layout::dense32 || view_.layout == Layout::sparse32;
+        return view_.count * 28 + non_zeros() * (single ? 8 : 12);
+    }
+
     const Rows& view() const { return view_; }
 
    private:
+    std::size_t non_zeros() const {
+        const std::size_t stored = view_.starts
+                                       ? static_cast<std::size_t>(view_.starts[view_.count])
+                                       : view_.count * view_.width;
+        const auto count = [stored](const auto* values) {
+            std::size_t found = 0;
+            for (std::size_t i = 0; i < stored; ++i) found += values[i] != 0;
+            return found;
+        };
+        const bool single = view_.layout == Layout::dense32 || view_.layout == Layout::sparse32;
+        return single ? count(static_cast<const float*>(view_.values))
+                      : count(static_cast<const double*>(view_.values));
+    }
+
     RowsHandle(Rows view, std::vector<nb::object> owners) : view_(view), owners_(owners) {}
 
     Rows view_;
@@ -104,10 +153,12 @@ void require_targets(std::size_t outputs, bool one_against_rest) {
 
 // The examples of an order exist.
 void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
-    for (std::size_t i = 0; i < order.shape(0); ++i) {
-        require(order(i) >= 0 && static_cast<std::size_t>(order(i)) < x.count,
-                "order names an example that does not exist");
+    const std::int64_t* l = order.data();
+    bool exist = true;
+    for (std::size_t i = 0; i < order.shape(0); ++i) {  // no early exit: compiled to vectors
+        exist &= static_cast<std::uint64_t>(l[i]) < x.count;
     }
+    require(exist, "order names an example that does not exist");
 }
 
 // ----------------------------------------------------------------------------------- calls
@@ -130,12 +181,15 @@ TallyTuple stochastic_gradient(
                        sum_b->shape(0) == outputs),
             "sum_w and sum_b must have the shapes of w and b");
     const bool standardized = precision.has_value();
-    require(mean.has_value() == standardized && shift.has_value() == standardized &&
-                row_shift.has_value() == standardized,
-            "mean, precision, shift and row_shift go together");
+    require(mean.has_value() == standardized && shift.has_value() == standardized,
+            "mean, precision and shift go together");
     require(!standardized || (mean->shape(0) == x.width && precision->shape(0) == x.width &&
-                              shift->shape(0) == x.width && row_shift->shape(0) == x.count),
+                              shift->shape(0) == x.width),
             "the standardisation does not fit the examples");
+    const bool sparse = x.layout == Layout::sparse32 || x.layout == Layout::sparse64;
+    require(!(standardized && sparse) || row_shift, "sparse examples need row_shift");
+    require(!row_shift || row_shift->shape(0) == x.count,
+            "row_shift must have one entry an example");
     require_targets(outputs, one_against_rest);
     require_order(order, x);
 
@@ -161,6 +215,7 @@ TallyTuple stochastic_gradient(
 void decision(const RowsHandle& rows, Matrix<const double> w, Vector<const double> b,
               Matrix<double> out, int threads) {
     const Rows& x = rows.view();
+    require_plain(x);
     require(w.shape(1) == x.width, "w must have one column an input");
     require(b.shape(0) == w.shape(0), "b must have one entry a row of w");
     require(out.shape(0) == x.count && out.shape(1) == w.shape(0), "out has the wrong shape");
@@ -172,6 +227,7 @@ void moments(const RowsHandle& rows, Vector<const std::int64_t> order,
              std::optional<Vector<const double>> weights, Vector<double> mean,
              Vector<double> variance) {
     const Rows& x = rows.view();
+    require_plain(x);
     require(mean.shape(0) == x.width && variance.shape(0) == x.width,
             "mean and variance must have one entry an input");
     require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
@@ -256,6 +312,9 @@ NB_MODULE(_core, m) {
                     "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
         .def_static("sparse", &RowsHandle::sparse<double>, "values"_a.noconvert(),
                     "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
+        .def_static("packed", &RowsHandle::packed, "rows"_a, "y"_a, "weights"_a.none(),
+                    "row_shift"_a.none(), "starts"_a.noconvert(), "bytes"_a.noconvert())
+        .def("packed_bytes", &RowsHandle::packed_bytes)
         .def_prop_ro("shape", [](const RowsHandle& rows) {
             return std::make_tuple(rows.view().count, rows.view().width);
         });

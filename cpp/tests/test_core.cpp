@@ -50,7 +50,7 @@ class Random {
     explicit Random(std::uint64_t seed) : mix_(seed) {}
     double uniform() { return static_cast<double>(mix_() >> 11) * 0x1p-53; }
     double centred() { return 2.0 * uniform() - 1.0; }
-    std::size_t below(std::size_t bound) { return mix_.below(bound); }
+    std::size_t below(std::size_t bound) { return mix_() % bound; }
     Doubles vector(std::size_t n) {
         Doubles values(n);
         for (double& value : values) value = centred();
@@ -277,7 +277,35 @@ struct Problem {
         return tally;
     }
 
-    Tally run(const Kernels& kernels, int threads) {
+    // The examples packed, in memory that is not a byte too large.
+    struct Packed {
+        Order starts;
+        Doubles bytes;
+        Rows rows;
+    };
+    Packed pack(const Kernels& kernels) const {
+        const Rows plain = data.rows();
+        std::size_t size = 0;
+        for (std::size_t l = 0; l < data.count; ++l) {
+            std::size_t stored = 0;
+            for (std::size_t j = 0; j < data.width; ++j) stored += data.at(l, j) != 0.0;
+            size += 3 + (stored * (is_single(data.layout) ? 8 : 12) + 7) / 8;
+        }
+        Packed packed{Order(data.count + 1), Doubles(size), plain};
+        kernels.pack(plain, y.data(), weights.empty() ? nullptr : weights.data(),
+                     standardized ? row_shift.data() : nullptr, packed.starts.data(),
+                     reinterpret_cast<unsigned char*>(packed.bytes.data()));
+        packed.rows = {is_single(data.layout) ? Layout::packed32 : Layout::packed64,
+                       packed.bytes.data(),
+                       nullptr,
+                       packed.starts.data(),
+                       data.count,
+                       data.width};
+        return packed;
+    }
+
+    Tally run(const Kernels& kernels, int threads, bool as_packed = false) {
+        const Packed packed = pack(kernels);
         Doubles scores(outputs > 1 ? order.size() * outputs : 0);
         const LinearState state{outputs,
                                 w.data(),
@@ -299,7 +327,8 @@ struct Problem {
                         fit_intercept,
                         threads,
                         outputs > 1 ? scores.data() : nullptr};
-        return kernels.stochastic_gradient(data.rows(), state, statistics, pass);
+        const Rows rows = as_packed ? packed.rows : data.rows();
+        return kernels.stochastic_gradient(rows, state, statistics, pass);
     }
 };
 
@@ -315,6 +344,12 @@ void test_stochastic_gradient(const std::vector<const Kernels*>& tables) {
                 Problem expected = start;
                 const Tally tally = expected.plain();
                 for (const Kernels* table : tables) {
+                    Problem packed = start;
+                    CHECK(close(packed.run(*table, 1, true), tally) &&
+                              close(packed.w, expected.w) && close(packed.b, expected.b) &&
+                              close(packed.sum_w, expected.sum_w),
+                          "%s packed width %zu layout %d options %d", table->isa, width,
+                          static_cast<int>(layout), options);
                     Problem found = start;
                     CHECK(close(found.run(*table, 1), tally), "%s width %zu layout %d options %d",
                           table->isa, width, static_cast<int>(layout), options);

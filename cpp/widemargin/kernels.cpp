@@ -13,6 +13,7 @@ const Kernels table = {
     WIDEMARGIN_NAME(WIDEMARGIN_ISA),
     stochastic_gradient,
     decision,
+    pack,
     moments,
     kernel_perceptron,
     evaluate_criterion,

@@ -9,14 +9,15 @@
 
 namespace widemargin {
 
-enum class Layout { dense32, dense64, sparse32, sparse64 };
+enum class Layout { dense32, dense64, sparse32, sparse64, packed32, packed64 };
 
-// L examples of d inputs: dense in C order, or compressed sparse rows.
+// L examples of d inputs: dense in C order, compressed sparse rows, or packed for repeated passes
+// (see packed_rows.hpp).
 struct Rows {
     Layout layout;
-    const void* values;           // float or double
+    const void* values;           // float or double; packed: bytes
     const std::int32_t* columns;  // sparse only
-    const std::int64_t* starts;   // sparse only: L + 1 offsets into values and columns
+    const std::int64_t* starts;   // L + 1 offsets into values and columns; packed: in bytes
     std::size_t count;            // L
     std::size_t width;            // d
 };
@@ -56,14 +57,14 @@ struct Standardization {
     const double* mean;       // m_j
     const double* precision;  // 1 / sigma_j^2
     const double* shift;      // m_j / sigma_j^2
-    const double* row_shift;  // shift . (x_l - m), one an example
+    const double* row_shift;  // shift . (x_l - m), one an example; sparse only
 };
 
 struct Pass {
     const std::int64_t* order;  // the examples to visit, in this order
     std::size_t count;
-    const double* y;        // L targets, or class codes 0..K-1
-    const double* weights;  // L example weights, or null
+    const double* y;        // L targets, or class codes 0..K-1 (packed examples have their own)
+    const double* weights;  // L example weights, or null (likewise)
     Targets targets;
     Criterion criterion;
     double rate;  // lambda
@@ -103,6 +104,8 @@ struct Kernels {
                                  const Pass&);
     void (*decision)(const Rows&, std::size_t outputs, const double* w, const double* b,
                      double* out, int threads);
+    void (*pack)(const Rows&, const double* y, const double* weights, const double* row_shift,
+                 std::int64_t* starts, unsigned char* bytes);
     void (*moments)(const Rows&, std::size_t count, const std::int64_t* order,
                     const double* weights, double* mean, double* variance);
     Tally (*kernel_perceptron)(const KernelBlock&);

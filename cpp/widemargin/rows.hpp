@@ -89,6 +89,15 @@ class AlignedVector {
     double* data_;
 };
 
+// Orders are random: what comes soon is fetched before its turn; the hardware follows from there.
+// (Always inlined: the compiler drops calls of functions that do nothing but fetch.)
+[[gnu::always_inline]] inline void prefetch_lines(const void* first, const void* last) {
+    const char* line = static_cast<const char*>(first);
+    const char* end = static_cast<const char*>(last);
+    if (end - line > 512) end = line + 512;
+    for (; line < end; line += 64) __builtin_prefetch(line);
+}
+
 template <class T>
 struct DenseRow {
     const T* x;
@@ -148,21 +157,14 @@ template <class T>
 struct DenseRows {
     using Value = T;
     using Row = DenseRow<T>;
-    static constexpr bool dense = true;
+    static constexpr bool dense = true, packed = false;
     const T* values;
     std::size_t width;
 
     Row operator[](std::size_t l) const { return {values + l * width, width}; }
 
-    // Orders are random: what comes soon is fetched before its turn.  (Always inlined: the compiler
-    // drops calls of functions that do nothing but fetch.)
     [[gnu::always_inline]] void prefetch(std::size_t l) const {
-        const char* first = reinterpret_cast<const char*>(values + l * width);
-        const char* last = reinterpret_cast<const char*>(values + (l + 1) * width);
-        const char* limit = first + 512;  // the hardware prefetcher follows from there
-        for (const char* line = first; line < last && line < limit; line += 64) {
-            __builtin_prefetch(line);
-        }
+        prefetch_lines(values + l * width, values + (l + 1) * width);
     }
     [[gnu::always_inline]] void prefetch_start(std::size_t) const {}
 };
@@ -171,7 +173,7 @@ template <class T>
 struct SparseRows {
     using Value = T;
     using Row = SparseRow<T>;
-    static constexpr bool dense = false;
+    static constexpr bool dense = false, packed = false;
     const T* values;
     const std::int32_t* columns;
     const std::int64_t* starts;
@@ -182,11 +184,8 @@ struct SparseRows {
     }
 
     [[gnu::always_inline]] void prefetch(std::size_t l) const {
-        const auto first = starts[l], last = starts[l + 1] - 1;
-        __builtin_prefetch(values + first);
-        __builtin_prefetch(values + last);
-        __builtin_prefetch(columns + first);
-        __builtin_prefetch(columns + last);
+        prefetch_lines(values + starts[l], values + starts[l + 1]);
+        prefetch_lines(columns + starts[l], columns + starts[l + 1]);
     }
     [[gnu::always_inline]] void prefetch_start(std::size_t l) const {
         __builtin_prefetch(starts + l);
@@ -202,7 +201,7 @@ decltype(auto) with_rows(const Rows& rows, Visitor&& visitor) {
         case Layout::dense32: return visitor(DenseRows<float>{f32, rows.width});
         case Layout::dense64: return visitor(DenseRows<double>{f64, rows.width});
         case Layout::sparse32: return visitor(SparseRows<float>{f32, rows.columns, rows.starts});
-        case Layout::sparse64: break;
+        default: break;
     }
     return visitor(SparseRows<double>{f64, rows.columns, rows.starts});
 }

@@ -22,7 +22,7 @@
 #include <type_traits>
 
 #include "widemargin/criteria.hpp"
-#include "widemargin/rows.hpp"
+#include "widemargin/packed_rows.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
@@ -76,23 +76,28 @@ struct RawUnit : Unit {
 
 // Standardised dense inputs.
 struct CentredUnit : Unit {
-    const Standardization& s;
+    AlignedVector mean, precision;
 
     CentredUnit(const LinearState& state, const Standardization& s, std::size_t k,
                 std::size_t width)
-        : Unit(state, k, width), s(s) {}
+        : Unit(state, k, width), mean(width), precision(width) {
+        for (std::size_t j = 0; j < width; ++j) {
+            mean.data()[j] = s.mean[j];
+            precision.data()[j] = s.precision[j];
+        }
+    }
 
     template <class Row>
     double f(const Row& x, double) const {
-        return x.dot(w.data(), s.mean) + b;
+        return x.dot(w.data(), mean.data()) + b;
     }
 
     template <class Row>
     void step(const Row& x, double, double delta, double delta_b, double age) {
-        x.add_to(w.data(), delta, s.precision, s.mean);
+        x.add_to(w.data(), delta, precision.data(), mean.data());
         b += delta_b;
         if (averaged) {
-            x.add_to(sum_w.data(), age * delta, s.precision, s.mean);
+            x.add_to(sum_w.data(), age * delta, precision.data(), mean.data());
             sum_b += age * delta_b;
         }
     }
@@ -145,8 +150,10 @@ struct Batch {
     std::size_t count;
     double y[kSize], c[kSize], shift[kSize], f[kSize];
 
-    Batch(const Pass& pass, const Standardization& s, std::size_t first, std::size_t k)
-        : count(pass.count - first < kSize ? pass.count - first : kSize) {
+    Batch(const Pass& pass, std::size_t first)
+        : count(pass.count - first < kSize ? pass.count - first : kSize) {}
+
+    void gather(const Pass& pass, const Standardization& s, std::size_t first, std::size_t k) {
         for (std::size_t i = 0; i < count; ++i) {
             const auto l = static_cast<std::size_t>(pass.order[first + i]);
             y[i] = target(pass.targets, pass.y[l], k);
@@ -178,12 +185,18 @@ Tally pass_over_output(const X& x, Q q, const LinearState& state, const Standard
     Weights unit(state, s, k, width);
     Tally tally;
     for (std::size_t first = 0; first < pass.count; first += Batch::kSize) {
-        Batch batch(pass, s, first, k);
+        Batch batch(pass, first);
+        if constexpr (!X::packed) batch.gather(pass, s, first, k);
         for (std::size_t i = 0; i < batch.count; ++i) {
             const std::size_t n = first + i;  // examples before this one
             if (n + 2 * ahead < pass.count) x.prefetch_start(pass.order[n + 2 * ahead]);
             if (n + ahead < pass.count) x.prefetch(pass.order[n + ahead]);
             const auto row = x[static_cast<std::size_t>(pass.order[n])];
+            if constexpr (X::packed) {
+                batch.y[i] = target(pass.targets, row.header.y, k);
+                batch.c[i] = row.header.c;
+                batch.shift[i] = row.header.shift;
+            }
             batch.f[i] = unit.f(row, batch.shift[i]);
             if (q.active(batch.y[i], batch.f[i]) && batch.c[i] != 0.0) {
                 const double delta = -pass.rate * batch.c[i] * q.slope(batch.y[i], batch.f[i]);
@@ -219,7 +232,7 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
                                  const Standardization& s, const Pass& pass) {
     Tally total;
     const auto outputs = static_cast<std::int64_t>(state.outputs);
-    with_rows(rows, [&](auto x) {
+    with_training_rows(rows, [&](auto x) {
         with_criterion(pass.criterion, [&](auto q) {
             const auto run = [&](std::size_t k) {
                 using Standardized = std::conditional_t<x.dense, CentredUnit, SplitUnit>;

@@ -1,0 +1,1 @@
+"""One module a rival: each makes estimators that do the same work as ours."""
