@@ -4,6 +4,7 @@ Estimators are found in `widemargin.__all__`, so a new one is tested as soon as 
 """
 
 import inspect
+import pickle
 import re
 
 import numpy as np
@@ -12,6 +13,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import linear_kernel
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils._param_validation import InvalidParameterError
 
 import widemargin
@@ -241,6 +245,67 @@ def test_balanced_class_weight_needs_all_labels(name):
     with pytest.raises(ValueError, match=r"class_weight='balanced'.*partial_fit"):
         clf.partial_fit(X, Y)
     assert is_unfitted(clf)
+
+
+@every
+def test_partial_fit_refuses_early_stopping(name):
+    clf = make(name, early_stopping=True)
+    with pytest.raises(ValueError, match=r"early_stopping=True.*early_stopping=False, or use fit"):
+        clf.partial_fit(X, Y)
+    assert is_unfitted(clf)
+
+
+PHI = PolynomialFeatures(2)
+
+
+@every
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"standardize": True}, {"standardize": False}),
+        ({"feature_map": None}, {"feature_map": "polynomial"}),
+        ({"feature_map": "polynomial"}, {"feature_map": None}),
+        ({"feature_map": "polynomial"}, {"feature_map": "fourier"}),
+        ({"feature_map": PHI}, {"feature_map": Nystroem(n_components=5)}),
+        ({"feature_map": PHI}, {"feature_map": PolynomialFeatures(3)}),
+        ({"kernel": "rbf"}, {"kernel": "linear"}),
+        ({"kernel": "linear"}, {"kernel": linear_kernel}),
+        ({"gamma": "scale"}, {"gamma": 0.5}),
+        ({"degree": 3}, {"degree": 2}),
+        ({"coef0": 0.0}, {"coef0": 1.0}),
+    ],
+    ids=str,
+)
+def test_training_cannot_go_on_in_another_space(name, before, after):
+    clf = make(name, warm_start=True, **before).fit(X, Y)
+    scores = clf.decision_function(X)
+    ((parameter, value),) = after.items()
+    message = re.escape(f"{parameter}={value!r} differs") + ".*fit without warm_start"
+    for go_on in (clf.fit, clf.partial_fit):
+        clf.set_params(**after)
+        with pytest.raises(ValueError, match=message):
+            go_on(X, Y)
+        assert_array_equal(clf.set_params(**before).decision_function(X), scores)
+    clf.set_params(**after, warm_start=False).fit(X, Y)  # the remedy
+
+
+@every
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"degree": 3}, {"degree": 3.0}),
+        ({"kernel": linear_kernel}, {"kernel": linear_kernel}),
+        ({"feature_map": PHI}, {"feature_map": PolynomialFeatures(2)}),
+        (
+            {"feature_map": Nystroem(n_components=5, random_state=np.random.RandomState(0))},
+            {"feature_map": Nystroem(n_components=5, random_state=np.random.RandomState(0))},
+        ),
+    ],
+    ids=["number", "function", "transformer", "seeded transformer"],
+)
+def test_training_goes_on_in_an_equal_space(name, before, after):
+    clf = make(name, warm_start=True, **before).fit(X, Y)
+    pickle.loads(pickle.dumps(clf.set_params(**after))).fit(X, Y)
 
 
 def test_average_cannot_start_in_the_middle():

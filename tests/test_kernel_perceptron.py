@@ -495,7 +495,14 @@ def test_a_precomputed_kernel_cannot_meet_new_examples():
     with pytest.raises(ValueError, match="40"):  # as many columns as training examples
         clf.predict(K[:, :30])
     with pytest.raises(ValueError, match="whole matrix"):
-        clf.partial_fit(K[::-1].copy(), y)
+        clf.partial_fit(K[:30], y[:30])
+
+
+def test_a_precomputed_kernel_keeps_row_numbers_and_no_vectors():
+    X, y = noisy(40)
+    clf = KernelPerceptron(kernel="precomputed").fit(rbf_kernel(X), y)
+    assert len(clf.support_) == clf.dual_coef_.shape[1] > 0
+    assert clf.support_vectors_.shape == (0, 0)  # as in scikit-learn's SVC
 
 
 def test_validation_examples_that_would_be_ignored():

@@ -1,5 +1,6 @@
 """What iterative classifiers share around the training loop: labels, validation, results."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,6 +57,13 @@ def all_or_nothing(fit: Method) -> Method:
     return wrapper  # type: ignore[return-value]
 
 
+def _comparable(value: Any) -> Any:
+    """A parameter as `==` can compare it later: of a transformer its text, without addresses."""
+    if value is None or isinstance(value, (str, Real, np.bool_)) or callable(value):
+        return value
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
 @dataclass
 class Examples:
     """Validated training data, as a model makes its learner from it."""
@@ -64,6 +72,7 @@ class Examples:
     y: FloatArray  # ±1, or class codes when there are more than two classes
     weights: FloatArray | None
     order: IntArray  # the examples to train on
+    repeated: bool = True  # whether they will be visited more than once
     X_val: ArrayLike | None = None
     y_val: FloatArray | None = None
     weights_val: FloatArray | None = None
@@ -73,6 +82,9 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of classifiers trained by `widemargin._fit.train`."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LOOP_CONSTRAINTS
+
+    #: Parameters of the space the weights live in: training cannot go on after they change.
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("standardize",)
 
     # ------------------------------------------------------------ what a model must provide
 
@@ -123,7 +135,9 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         given = X  # for callbacks: a frame keeps its names
         X, y = self._check_X(X, y, reset=not resume)
         classes = check_labels(y)
-        if not resume:
+        if resume:
+            self._check_unchanged()
+        else:
             self._forget()
             self.classes_ = classes
         examples = self._examples(X, y, sample_weight, X_val, y_val)
@@ -163,6 +177,8 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Trains on more examples: one pass, in the order given (online learning).
 
+        Each call counts as one epoch of the learning rate's schedule.
+
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
@@ -184,10 +200,17 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if first:
             self._forget()
             self.classes_ = check_labels(y if classes is None else classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        else:
+            self._check_unchanged()
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={np.asarray(classes).tolist()!r} differ from those of the first call of "
                 f"partial_fit, {self.classes_.tolist()!r}"
+            )
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True needs several epochs and does not work with partial_fit; "
+                "set early_stopping=False, or use fit"
             )
         if self.class_weight == "balanced":
             raise ValueError(
@@ -256,7 +279,7 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         codes = encode_labels(y, self.classes_)
         weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
         order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        examples = Examples(X, codes, weights, order)
+        examples = Examples(X, codes, weights, order, repeated=split and self.max_iter > 1)
         early_stopping = split and self.early_stopping
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together; give both or neither")
@@ -294,9 +317,21 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _forget(self) -> None:
+        self._fitted_with = {
+            name: _comparable(getattr(self, name)) for name in self._fixed_parameters
+        }
         self._epochs_done = self._rows_done = 0
         self.n_updates_ = 0
         self.history_: list[dict[str, float]] = []
+
+    def _check_unchanged(self) -> None:
+        for name, before in self._fitted_with.items():
+            now = getattr(self, name)
+            if _comparable(now) != before:
+                raise ValueError(
+                    f"{name}={now!r} differs from the one the model was fitted with, {before}; "
+                    "fit without warm_start"
+                )
 
     def _conclude(self, learner: Learner, outcome: Outcome) -> None:
         for name, value in learner.attributes().items():

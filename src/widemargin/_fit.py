@@ -230,8 +230,8 @@ def _epoch(
     """One pass over `order`, in native calls short enough for Ctrl-C and the time limit."""
     tally = Tally(0, 0.0, 0.0, 0.0)
     for first in range(0, len(order), learner.rows_per_call):
-        if interrupted.is_set() or time.perf_counter() > deadline:
-            return tally, first
+        if first and (interrupted.is_set() or time.perf_counter() > deadline):
+            return tally, first  # never before the first call: every record has examples
         tally += learner.visit(order[first : first + learner.rows_per_call], rate)
     return tally, len(order)
 

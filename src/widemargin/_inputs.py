@@ -92,7 +92,7 @@ def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
             f"{np.unique(np.asarray(y)[unknown])[:5].tolist()!r}; name every class at the first "
             "call of partial_fit, or call fit again without warm_start"
         )
-    return (2.0 * codes - 1.0) if len(classes) == 2 else codes.astype(np.float64)
+    return np.asarray(2.0 * codes - 1.0 if len(classes) == 2 else codes, dtype=np.float64)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, xlog1py, xlogy
 
 from widemargin._typing import FloatArray
@@ -57,7 +57,7 @@ class Criterion(ABC):
         raise ValueError(f"{type(self).__name__} is not convex: it has no conjugate to use")
 
 
-def _inside(domain: FloatArray, value: FloatArray) -> FloatArray:
+def _inside(domain: NDArray[np.bool_], value: FloatArray) -> FloatArray:
     return np.where(domain, value, np.inf)
 
 
@@ -151,7 +151,8 @@ class CrossEntropy(Criterion):
         return np.logaddexp(0.0, -np.multiply(y, f, dtype=float))
 
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
-        return -np.asarray(y, dtype=float) * expit(-np.multiply(y, f, dtype=float))
+        sigmoid: FloatArray = expit(-np.multiply(y, f, dtype=float))
+        return -np.asarray(y, dtype=float) * sigmoid
 
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         p = -np.multiply(y, a, dtype=float)
@@ -194,7 +195,7 @@ class TanhMSE(Criterion):
 
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         h = np.tanh(f)
-        return (h - np.asarray(y)) * (1.0 - h**2)
+        return np.multiply(np.subtract(h, y), 1.0 - np.square(h))
 
 
 @dataclass(frozen=True)

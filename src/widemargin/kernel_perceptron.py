@@ -16,6 +16,7 @@ matrix product. So only columns of mistakes are ever computed, and always many a
 
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -150,7 +151,9 @@ class KernelLearner:
 
     def attributes(self) -> dict[str, Any]:
         index = np.flatnonzero(self.state.coefficients.any(axis=1))
-        support = Support(self.examples.X[index], index, self.state.coefficients[index])
+        precomputed = self.inputs.index is not None
+        vectors = np.empty((0, 0)) if precomputed else self.examples.X[index]
+        support = Support(vectors, index, self.state.coefficients[index])
         if self.earlier is not None:
             support = self.earlier.join(support)
         return {
@@ -208,7 +211,8 @@ class KernelPerceptron(IterativeClassifier):
     time_limit : float or None, default=None
         Seconds after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
+        Whether `fit` goes on from the last state. A precomputed kernel must then be that of the
+        same examples in the same order; only their number can be checked.
     verbose : int, default=0
         Whether to print a line an epoch.
     random_state : int, RandomState instance or None, default=None
@@ -217,7 +221,8 @@ class KernelPerceptron(IterativeClassifier):
     Attributes
     ----------
     support_vectors_ : ndarray or CSR array of shape (n_support, n_features)
-        The examples with α > 0; for a precomputed kernel, their row numbers only, `support_`.
+        The examples with α > 0. Empty, of shape (0, 0), for a precomputed kernel, whose
+        support vectors are known by their row numbers `support_` alone.
     support_ : ndarray of shape (n_support,)
         Their row numbers in the last training set; −1 for those of earlier calls.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
@@ -259,6 +264,17 @@ class KernelPerceptron(IterativeClassifier):
         "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
     }
+    _fixed_parameters: ClassVar[tuple[str, ...]] = (
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "standardize",
+    )
+
+    support_: IntArray
+    dual_coef_: FloatArray
+    intercept_: FloatArray
 
     def __init__(
         self,
@@ -367,13 +383,10 @@ class KernelPerceptron(IterativeClassifier):
             return float(self.radius or 0.0)
         every = np.arange(len(inputs))
         index = every if inputs.index is None else inputs.index
-        columns = {}
 
+        @lru_cache(maxsize=64)
         def column(l: int) -> FloatArray:
-            if l not in columns:
-                columns.clear() if len(columns) > 64 else None
-                columns[l] = kernel(inputs, inputs[l : l + 1])[:, 0]
-            return columns[l]
+            return kernel(inputs, inputs[l : l + 1])[:, 0]
 
         diagonal = inputs.x[every, index] if inputs.index is not None else kernel.diagonal(inputs)
         return enclosing_ball(column, diagonal, tol=BALL_TOLERANCE).radius
@@ -398,9 +411,7 @@ class KernelPerceptron(IterativeClassifier):
             )
         else:
             support = self._inputs(self.support_vectors_)
-            earlier = Support(
-                self.support_vectors_, np.full(len(self.support_), -1), coefficients
-            )
+            earlier = Support(self.support_vectors_, np.full(len(self.support_), -1), coefficients)
         if len(support):
             state.f += expand(kernel, inputs, support, coefficients)
             if inputs_val is not None and state.f_val is not None:
@@ -409,6 +420,8 @@ class KernelPerceptron(IterativeClassifier):
 
     def _same_examples(self, X: ArrayLike) -> bool:
         """Whether the support vectors are rows of X, at their places: fit goes on with its set."""
+        if self.kernel == "precomputed":  # has no vectors to compare
+            return bool(X.shape[0] == X.shape[1])
         support = self.support_
         if np.any(support < 0) or np.any(support >= X.shape[0]):
             return False

@@ -98,7 +98,7 @@ class Kernel:
             return np.asarray(self.function(a.x, b.x), dtype=np.float64)
         if self.function == "precomputed":
             assert b.index is not None
-            return a.x[:, b.index]
+            return np.asarray(a.x[:, b.index])
         inner = a.inner(b)
         if self.function == "linear":
             return inner

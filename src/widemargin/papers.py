@@ -4,7 +4,7 @@ Hyper-parameters are chosen on validation rows; test rows are looked at once, fo
 """
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,13 +77,16 @@ def table_8_2(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
         standardize=True, early_stopping=True, tol=0.0, n_iter_no_change=100, max_iter=1000
     )
     margin = MarginPerceptron(early_stopping=True, tol=0.0)
-    grid = [{"learning_rate": rate} for rate in (1e-2, 1e-3, 1e-4, 1e-5)]
+    rates = [{"learning_rate": rate} for rate in (1e-2, 1e-3, 1e-4, 1e-5)]
+    grids: list[tuple[Any, list[dict[str, Any]]]] = [(perceptron, [{}]), (margin, rates)]
+    fetchers: dict[str, Callable[..., Bunch]] = {
+        "Forest": fetch_forest,
+        "Connect-4": fetch_connect4,
+    }
     results = []
-    for column, (name, fetch) in enumerate(
-        [("Forest", fetch_forest), ("Connect-4", fetch_connect4)]
-    ):
+    for column, (name, fetch) in enumerate(fetchers.items()):
         data = fetch(split="thesis")
-        for model, candidates in ((perceptron, [{}]), (margin, grid)):
+        for model, candidates in grids:
             published = PUBLISHED_TABLE_8_2[type(model).__name__][column]
             results.append(_tune_and_test(name, data, model, candidates, tuple(seeds), published))
     return results

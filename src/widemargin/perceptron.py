@@ -29,11 +29,17 @@ class Perceptron(LinearClassifier):
     r"""Rosenblatt's Perceptron (Algorithm 3.1).
 
     Minimises :math:`\frac1L \sum_l |-y_l f(x_l)|_+` by stochastic gradient, and stops when an
-    epoch makes no mistake. If the classes can be separated, with margin
-    :math:`y_l\, u \cdot x_l \ge \rho` for a unit vector *u* and
-    :math:`\|x_l\| \le R`, the number of mistakes ``n_updates_`` is at most
-    :math:`R^2/\rho^2` (Novikoff); see `widemargin.theory.novikoff_bound`. More than two classes
-    are learnt one against the rest.
+    epoch makes no mistake. More than two classes are learnt one against the rest.
+
+    If some *u* separates the classes, :math:`y_l\, u \cdot x_l \ge 1`, then with its margin
+    :math:`\rho = 2/\|u\|` and :math:`R \ge \|x_l\|` the number of mistakes ``n_updates_`` is at
+    most (Novikoff)
+
+    .. math:: \frac{4 R^2}{\rho^2} = \frac{R^2}{\gamma^2}
+
+    where :math:`\gamma = \rho/2` is the half margin, the distance from the hyperplane to the
+    nearest example. With a bias, examples count as :math:`(x, 1)`, so that :math:`R^2` becomes
+    :math:`R^2 + 1`; see `widemargin.theory.novikoff_bound`.
 
     Parameters
     ----------
@@ -240,6 +246,12 @@ class MarginPerceptron(LinearClassifier):
     See Also
     --------
     Perceptron : The original algorithm, without a margin.
+
+    Notes
+    -----
+    Each call of `partial_fit` counts as one epoch of the schedule, however few examples it gets:
+    with a stream of small batches, "decay" and "invscaling" would soon stop the learning, so use
+    ``schedule="constant"`` there.
 
     References
     ----------

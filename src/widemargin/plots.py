@@ -79,8 +79,10 @@ class MarginDisplay:
         if X.ndim != 2 or X.shape[1] != 2:
             raise ValueError(f"X has shape {X.shape}; a plane has two inputs")
         if len(estimator.classes_) != 2:
-            raise ValueError(f"{type(estimator).__name__} has {len(estimator.classes_)} classes, "
-                             "a boundary f = 0 separates two")
+            raise ValueError(
+                f"{type(estimator).__name__} has {len(estimator.classes_)} classes, "
+                "a boundary f = 0 separates two"
+            )
         boundary = DecisionBoundaryDisplay.from_estimator(
             estimator,
             X,
@@ -115,6 +117,4 @@ class MarginDisplay:
         for kind, colour, marker in ((False, CLASS_COLOURS[0], "o"), (True, CLASS_COLOURS[1], "x")):
             shown = X[positive == kind]
             edge = {"facecolors": "none"} if marker == "o" else {}
-            self.ax_.scatter(
-                *shown.T, s=14, linewidths=0.9, marker=marker, color=colour, **edge
-            )
+            self.ax_.scatter(*shown.T, s=14, linewidths=0.9, marker=marker, color=colour, **edge)

@@ -21,9 +21,7 @@ __all__ = [
 ]
 
 
-def perceptron(
-    X: FloatArray, y: FloatArray, order: Iterable[int]
-) -> tuple[FloatArray, float, int]:
+def perceptron(X: FloatArray, y: FloatArray, order: Iterable[int]) -> tuple[FloatArray, float, int]:
     """Original Perceptron (Algorithm 3.1): weights, bias and the number of mistakes.
 
     Examples

@@ -183,7 +183,7 @@ def enclosing_ball(
         squared_norm = max(0.0, float(alpha @ projection))
         distances = np.maximum(diagonal - 2.0 * projection + squared_norm, 0.0)
         upper = float(np.sqrt(distances.max()))
-        lower = float(np.sqrt(max(0.0, alpha @ diagonal - squared_norm)))
+        lower = float(np.sqrt(max(0.0, float(alpha @ diagonal) - squared_norm)))
         if upper - lower <= tol * upper or steps == max_iter:
             break
         far = int(np.argmax(distances))

@@ -143,8 +143,10 @@ class ThresholdNetwork:
         terms = [
             cls._apply(
                 ThresholdUnit.and_(n_inputs),
-                [(x if row >> (n_inputs - 1 - i) & 1 else n) for i, (x, n) in
-                 enumerate(zip(inputs, negated, strict=True))],
+                [
+                    (x if row >> (n_inputs - 1 - i) & 1 else n)
+                    for i, (x, n) in enumerate(zip(inputs, negated, strict=True))
+                ],
             )
             for row, value in enumerate(table)
             if value

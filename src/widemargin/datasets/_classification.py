@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
-from sklearn.utils import Bunch
 
 from widemargin.datasets._common import (
+    Fetched,
     check_dtype,
     check_option,
     check_whole,
@@ -72,7 +72,7 @@ def fetch_forest(
     data_home: DataHome = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
-) -> Bunch | tuple[NDArray[Any], NDArray[Any]]:
+) -> Fetched:
     """Forest: which trees grow on a cell of 30 x 30 metres (thesis 4.4).
 
     Parameters
@@ -141,7 +141,7 @@ def fetch_connect4(
     data_home: DataHome = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
-) -> Bunch | tuple[Any, NDArray[Any]]:
+) -> Fetched:
     """Connect-4: does the first player win (thesis 4.5).
 
     Each of the 42 squares is three indicators: not taken 1,0,0; taken by player 2 0,1,0; taken by
@@ -221,7 +221,7 @@ def fetch_mnist(
     data_home: DataHome = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
-) -> Bunch | tuple[NDArray[Any], NDArray[Any]]:
+) -> Fetched:
     """MNIST: images of handwritten digits.
 
     Parameters

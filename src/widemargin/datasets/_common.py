@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils import Bunch
 
-Rows = Mapping[str, NDArray[np.intp]]
+Rows: TypeAlias = Mapping[str, NDArray[np.intp]]
+Fetched: TypeAlias = Any  # a Bunch, or (X, y) with return_X_y=True
 
 
 def check_option(parameter: str, value: object, known: tuple[object, ...]) -> None:
@@ -59,8 +60,6 @@ def split_bunch(
     return result
 
 
-def whole_bunch(
-    X: Any, y: NDArray[Any], facts: Mapping[str, Any], return_X_y: bool
-) -> Bunch | tuple[Any, NDArray[Any]]:
+def whole_bunch(X: Any, y: NDArray[Any], facts: Mapping[str, Any], return_X_y: bool) -> Fetched:
     """The whole set, as scikit-learn's fetchers return it."""
     return (X, y) if return_X_y else Bunch(data=X, target=y, **facts)

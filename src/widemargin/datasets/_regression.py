@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -12,6 +12,7 @@ from sklearn.utils import Bunch, check_array
 
 from widemargin.datasets._catalogue import SUNSPOTS_FIXED_DAYS, dates_of
 from widemargin.datasets._common import (
+    Fetched,
     check_dtype,
     check_option,
     check_whole,
@@ -46,7 +47,7 @@ def fetch_kin(
     data_home: DataHome = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
-) -> Bunch | tuple[NDArray[Any], NDArray[Any]]:
+) -> Fetched:
     """Kin: how far a robot arm's hand is from a point (thesis Table 5.1).
 
     Parameters

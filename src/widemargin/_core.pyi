@@ -1,0 +1,105 @@
+"""Hot loops over plain arrays: what cpp/bindings/module.cpp exports.
+
+Every array is C-contiguous. Those that a call fills or trains in place (`w`, `b`, `out`, …) must
+have exactly the type given; others are converted when their type differs.
+"""
+
+from typing import TypeAlias, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._typing import FloatArray, IntArray
+
+_Sums: TypeAlias = tuple[int, float, float, float]  # updates, criterion, errors, weight
+
+isa: str  # the instruction set of the loops in use: WIDEMARGIN_ISA or the best there is
+openmp: bool
+
+@final
+class Rows:
+    """Examples in NumPy's memory, which they keep alive."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @overload
+    @staticmethod
+    def dense(x: NDArray[np.float32]) -> Rows: ...
+    @overload
+    @staticmethod
+    def dense(x: FloatArray) -> Rows: ...
+    @overload
+    @staticmethod
+    def sparse(
+        values: NDArray[np.float32], columns: NDArray[np.int32], starts: IntArray, width: int
+    ) -> Rows: ...
+    @overload
+    @staticmethod
+    def sparse(
+        values: FloatArray, columns: NDArray[np.int32], starts: IntArray, width: int
+    ) -> Rows: ...
+    @staticmethod
+    def packed(
+        rows: Rows,
+        y: FloatArray,
+        weights: FloatArray | None,
+        row_shift: FloatArray | None,
+        starts: IntArray,
+        bytes: NDArray[np.uint8],
+    ) -> Rows: ...
+    def packed_bytes(self) -> int: ...
+
+def stochastic_gradient(
+    rows: Rows,
+    w: FloatArray,
+    b: FloatArray,
+    *,
+    sum_w: FloatArray | None,
+    sum_b: FloatArray | None,
+    steps: float,
+    mean: FloatArray | None,
+    precision: FloatArray | None,
+    shift: FloatArray | None,
+    row_shift: FloatArray | None,
+    order: IntArray,
+    y: FloatArray,
+    weights: FloatArray | None,
+    one_against_rest: bool,
+    criterion: str,
+    parameter: float,
+    rate: float,
+    fit_intercept: bool,
+    threads: int,
+) -> _Sums: ...
+def decision(rows: Rows, w: FloatArray, b: FloatArray, out: FloatArray, threads: int) -> None: ...
+def moments(
+    rows: Rows,
+    order: IntArray,
+    weights: FloatArray | None,
+    mean: FloatArray,
+    variance: FloatArray,
+) -> None: ...
+def kernel_perceptron(
+    tile: FloatArray,
+    f: FloatArray,
+    b: FloatArray,
+    step: FloatArray,
+    *,
+    y: FloatArray,
+    weights: FloatArray | None,
+    one_against_rest: bool,
+    criterion: str,
+    parameter: float,
+    rate: float,
+    bias_rate: float,
+) -> _Sums: ...
+def criterion(
+    name: str,
+    parameter: float,
+    y: FloatArray,
+    f: FloatArray,
+    value: FloatArray,
+    derivative: FloatArray,
+) -> None: ...
+def shuffle(order: IntArray, seed: int, epoch: int) -> None: ...
+def cpu_features() -> list[str]: ...

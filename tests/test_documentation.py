@@ -1,0 +1,88 @@
+"""The written documentation: its examples run, its links lead somewhere."""
+
+import doctest
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+if not (ROOT / "README.md").is_file():
+    pytest.skip("the documentation is in the source tree only", allow_module_level=True)
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def without_code(text):
+    """The text outside fenced blocks, where `#` is a heading and `[a](b)` a link."""
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def python_blocks(text):
+    return re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def on(pages):
+    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(page.read_text("utf-8")), flags=re.MULTILINE)
+    words = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {word.strip().replace(" ", "-") for word in words}
+
+
+@on([page for page in PAGES if python_blocks(page.read_text("utf-8"))])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_examples(page, tmp_path, monkeypatch):
+    blocks = python_blocks(page.read_text("utf-8"))
+    monkeypatch.chdir(tmp_path)  # examples write files
+    name = str(page.relative_to(ROOT))
+    example = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, name, name, 0)
+    report = []
+    doctest.DocTestRunner(optionflags=OPTIONS, verbose=False).run(example, out=report.append)
+    assert not report, "".join(report)
+
+
+@on(PAGES)
+def test_python_blocks_are_examples_that_run(page):
+    for block in python_blocks(page.read_text("utf-8")):
+        assert block.startswith(">>> "), f"this block is never run:\n{block}"
+
+
+@on(PAGES)
+def test_links(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue  # the web is not ours to test
+        path, _, anchor = unquote(target).partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{target} leads nowhere"
+        assert not anchor or anchor in anchors(file), f"{file.name} has no heading #{anchor}"
+
+
+def test_readme_names_the_two_commands():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in ("run", "test"):
+        assert re.search(rf"^make {target}\b", readme, flags=re.MULTILINE)
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_readme_shows_the_examples_of_every_task():
+    """The ten lines of the README train, predict, look, save and load."""
+    code = "\n".join(python_blocks((ROOT / "README.md").read_text("utf-8")))
+    for word in (".fit(", ".predict(", "margin_", "history_", "save(", "load("):
+        assert word in code
+
+
+def test_no_page_is_lost():
+    """Every page of docs/ can be reached from its index."""
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "index.md" or f"({name})" in index, f"docs/index.md does not list {name}"
