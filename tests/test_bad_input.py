@@ -191,6 +191,7 @@ def wrong_values(name):
         "kernel": ["text", 3],
         "feature_map": ["text", 3],
         "gamma": ["text", 0],
+        "learning_rate": ["text", 0, -1],
         "n_jobs": [0.5, "text"],
         "validation_fraction": [0.0, 1.0, 1.5, "text"],
         "coef0": ["text"],

@@ -55,11 +55,11 @@ def test_large_offsets_keep_their_digits():
 
 def test_packed_rows_check_their_memory():
     rows = _core.Rows.dense(np.eye(3))
-    y, starts = np.ones(3), np.empty(4, dtype=np.int64)
+    y, lines = np.ones(3), np.empty(4, dtype=np.int32)
     with pytest.raises(ValueError, match="too small"):
-        _core.Rows.packed(rows, y, None, None, starts, np.empty(8, dtype=np.uint8))
+        _core.Rows.packed(rows, y, None, None, lines, np.empty(8, dtype=np.uint8))
     packed = _core.Rows.packed(
-        rows, y, None, None, starts, np.empty(rows.packed_bytes(), dtype=np.uint8)
+        rows, y, None, None, lines, np.empty(rows.packed_bytes(), dtype=np.uint8)
     )
     with pytest.raises(ValueError, match="packed"):
         packed.packed_bytes()

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,8 @@ template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::size_t kLine = 64;  // a cache line
 
 void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
@@ -73,52 +76,41 @@ class RowsHandle {
                 {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
     }
 
-    // Packed for repeated passes; `packed_bytes` tells how large `bytes` must be.
+    // Packed for repeated passes, in `bytes` of at least `packed_bytes()`.
     static RowsHandle packed(const RowsHandle& rows, Vector<const double> y,
                              std::optional<Vector<const double>> weights,
                              std::optional<Vector<const double>> row_shift,
-                             Vector<std::int64_t> starts, Vector<unsigned char> bytes) {
+                             Vector<std::int32_t> lines, Vector<unsigned char> bytes) {
         const Rows& x = rows.view_;
-        const bool single = x.layout == Layout::dense32 || x.layout == Layout::sparse32;
-        require_plain(x);
         require(y.shape(0) == x.count, "y must have one entry an example");
         require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
         require(!row_shift || row_shift->shape(0) == x.count,
                 "row_shift must have one entry an example");
-        require(starts.shape(0) == x.count + 1, "starts must have one entry more than examples");
+        require(lines.shape(0) == x.count + 1, "lines must have one entry more than examples");
         require(bytes.shape(0) >= rows.packed_bytes(), "bytes is too small");
-        require(reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0, "bytes is not aligned");
-        kernels().pack(x, y.data(), data_or_null(weights), data_or_null(row_shift), starts.data(),
-                       bytes.data());
-        const auto layout = single ? Layout::packed32 : Layout::packed64;
-        return {{layout, bytes.data(), nullptr, starts.data(), x.count, x.width},
-                {nb::cast(bytes), nb::cast(starts)}};
+        void* first = bytes.data();
+        std::size_t space = bytes.shape(0);
+        first = std::align(kLine, space - kLine + 1, first, space);
+        kernels().pack(x, y.data(), data_or_null(weights), data_or_null(row_shift), lines.data(),
+                       static_cast<unsigned char*>(first));
+        const bool single = x.layout == Layout::dense32 || x.layout == Layout::sparse32;
+        return {{single ? Layout::packed32 : Layout::packed64, first, lines.data(), nullptr,
+                 x.count, x.width},
+                {nb::cast(bytes), nb::cast(lines)}};
     }
 
-    // 24 bytes and up to 4 an example, 8 or 12 a non-zero input
+    // Whole cache lines, and what it takes to begin at one.
     std::size_t packed_bytes() const {
         require_plain(view_);
-        const bool single = view_.layout == Layout::dense32 || view_.layout == Layout::sparse32;
-        return view_.count * 28 + non_zeros() * (single ? 8 : 12);
+        const std::size_t lines =
+            kernels().pack(view_, nullptr, nullptr, nullptr, nullptr, nullptr);
+        require(lines < (std::size_t{1} << 31), "too many examples to pack");
+        return lines * kLine + kLine - 1;
     }
 
     const Rows& view() const { return view_; }
 
    private:
-    std::size_t non_zeros() const {
-        const std::size_t stored = view_.starts
-                                       ? static_cast<std::size_t>(view_.starts[view_.count])
-                                       : view_.count * view_.width;
-        const auto count = [stored](const auto* values) {
-            std::size_t found = 0;
-            for (std::size_t i = 0; i < stored; ++i) found += values[i] != 0;
-            return found;
-        };
-        const bool single = view_.layout == Layout::dense32 || view_.layout == Layout::sparse32;
-        return single ? count(static_cast<const float*>(view_.values))
-                      : count(static_cast<const double*>(view_.values));
-    }
-
     RowsHandle(Rows view, std::vector<nb::object> owners) : view_(view), owners_(owners) {}
 
     Rows view_;
@@ -313,7 +305,7 @@ NB_MODULE(_core, m) {
         .def_static("sparse", &RowsHandle::sparse<double>, "values"_a.noconvert(),
                     "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
         .def_static("packed", &RowsHandle::packed, "rows"_a, "y"_a, "weights"_a.none(),
-                    "row_shift"_a.none(), "starts"_a.noconvert(), "bytes"_a.noconvert())
+                    "row_shift"_a.none(), "lines"_a.noconvert(), "bytes"_a.noconvert())
         .def("packed_bytes", &RowsHandle::packed_bytes)
         .def_prop_ro("shape", [](const RowsHandle& rows) {
             return std::make_tuple(rows.view().count, rows.view().width);

@@ -277,10 +277,13 @@ struct Problem {
         return tally;
     }
 
-    // The examples packed, in memory that is not a byte too large.
+    // The examples packed, in memory that is not a line too large.
     struct Packed {
-        Order starts;
-        Doubles bytes;
+        struct alignas(64) Line {
+            double values[8];
+        };
+        std::vector<std::int32_t> first_lines;
+        std::vector<Line> lines;
         Rows rows;
     };
     Packed pack(const Kernels& kernels) const {
@@ -289,16 +292,19 @@ struct Problem {
         for (std::size_t l = 0; l < data.count; ++l) {
             std::size_t stored = 0;
             for (std::size_t j = 0; j < data.width; ++j) stored += data.at(l, j) != 0.0;
-            size += 3 + (stored * (is_single(data.layout) ? 8 : 12) + 7) / 8;
+            size += (32 + stored * (is_single(data.layout) ? 8 : 12) + 63) / 64;
         }
-        Packed packed{Order(data.count + 1), Doubles(size), plain};
+        CHECK(kernels.pack(plain, nullptr, nullptr, nullptr, nullptr, nullptr) == size,
+              "%s width %zu", kernels.isa, data.width);
+        Packed packed{std::vector<std::int32_t>(data.count + 1), std::vector<Packed::Line>(size),
+                      plain};
         kernels.pack(plain, y.data(), weights.empty() ? nullptr : weights.data(),
-                     standardized ? row_shift.data() : nullptr, packed.starts.data(),
-                     reinterpret_cast<unsigned char*>(packed.bytes.data()));
+                     standardized ? row_shift.data() : nullptr, packed.first_lines.data(),
+                     reinterpret_cast<unsigned char*>(packed.lines.data()));
         packed.rows = {is_single(data.layout) ? Layout::packed32 : Layout::packed64,
-                       packed.bytes.data(),
+                       packed.lines.data(),
+                       packed.first_lines.data(),
                        nullptr,
-                       packed.starts.data(),
                        data.count,
                        data.width};
         return packed;

@@ -1,7 +1,7 @@
-// Examples packed for many passes in random order: all that a step needs of an example lies in one
-// piece, so that a visit waits for two or three cache lines instead of six.
+// Examples packed for many passes in random order: all that a step needs of an example begins a
+// cache line and lies in one piece, so that a visit waits for two or three lines instead of six.
 //
-//   header (y, weight, shift), the values of its non-zero inputs, their columns
+//   header (y, weight, shift, count), the values of its non-zero inputs, their columns
 #pragma once
 
 #include <cstring>
@@ -12,10 +12,10 @@ namespace widemargin::WIDEMARGIN_ISA {
 
 struct PackedHeader {
     double y, c, shift;
+    std::int64_t count;
 };
 
-template <class T>
-constexpr std::size_t kEntry = sizeof(T) + sizeof(std::int32_t);
+constexpr std::size_t kLine = 64;
 
 // A sparse row that brings its header.
 template <class T>
@@ -27,22 +27,22 @@ template <class T>
 struct PackedRows {
     static constexpr bool dense = false, packed = true;
     const unsigned char* bytes;
-    const std::int64_t* starts;  // multiples of 8
+    const std::int32_t* lines;  // where each example begins
+
+    const unsigned char* begin(std::size_t l) const { return bytes + kLine * lines[l]; }
 
     PackedRow<T> operator[](std::size_t l) const {
-        const unsigned char* first = bytes + starts[l];
-        const auto* x = reinterpret_cast<const T*>(first + sizeof(PackedHeader));
-        const auto size = static_cast<std::size_t>(starts[l + 1] - starts[l]);
-        const std::size_t count = (size - sizeof(PackedHeader)) / kEntry<T>;
-        return {{x, reinterpret_cast<const std::int32_t*>(x + count), count},
-                *reinterpret_cast<const PackedHeader*>(first)};
+        const auto& header = *reinterpret_cast<const PackedHeader*>(begin(l));
+        const auto* x = reinterpret_cast<const T*>(begin(l) + sizeof header);
+        const auto count = static_cast<std::size_t>(header.count);
+        return {{x, reinterpret_cast<const std::int32_t*>(x + count), count}, header};
     }
 
     [[gnu::always_inline]] void prefetch(std::size_t l) const {
-        prefetch_lines(bytes + starts[l], bytes + starts[l + 1]);
+        prefetch_lines(begin(l), begin(l + 1));
     }
     [[gnu::always_inline]] void prefetch_start(std::size_t l) const {
-        __builtin_prefetch(starts + l);
+        __builtin_prefetch(lines + l);
     }
 };
 
@@ -60,40 +60,50 @@ void for_non_zeros(const SparseRow<T>& row, Visitor&& visitor) {
     }
 }
 
-// Fills `starts` (L + 1) and `bytes`, which must hold for each example a header, its non-zero
-// inputs at kEntry bytes and up to 4 bytes to the next multiple of 8.
-inline void pack(const Rows& rows, const double* y, const double* weights, const double* row_shift,
-                 std::int64_t* starts, unsigned char* bytes) {
+// How many lines an example with so many non-zero inputs takes.
+template <class T>
+std::size_t packed_lines(std::size_t non_zeros) {
+    const std::size_t size = sizeof(PackedHeader) + non_zeros * (sizeof(T) + sizeof(std::int32_t));
+    return (size + kLine - 1) / kLine;
+}
+
+// Fills `lines` (L + 1) and, unless it is null, `bytes`; returns the number of lines.
+inline std::size_t pack(const Rows& rows, const double* y, const double* weights,
+                        const double* row_shift, std::int32_t* lines, unsigned char* bytes) {
+    std::size_t line = 0;
     with_rows(rows, [&]<class X>(X x) {
         using T = typename X::Value;
-        unsigned char* end = bytes;
         for (std::size_t l = 0; l < rows.count; ++l) {
-            starts[l] = end - bytes;
-            const PackedHeader header{y[l], weights ? weights[l] : 1.0,
-                                      row_shift ? row_shift[l] : 0.0};
-            std::memcpy(end, &header, sizeof header);
-            end += sizeof header;
             const auto row = x[l];
-            for_non_zeros(row, [&](T value, std::int32_t) {
-                std::memcpy(end, &value, sizeof value);
-                end += sizeof value;
-            });
-            for_non_zeros(row, [&](T, std::int32_t j) {
-                std::memcpy(end, &j, sizeof j);
-                end += sizeof j;
-            });
-            while ((end - bytes) % 8 != 0) *end++ = 0;
+            std::size_t count = 0;
+            for_non_zeros(row, [&](T, std::int32_t) { ++count; });
+            if (bytes) {
+                lines[l] = static_cast<std::int32_t>(line);
+                unsigned char* to = bytes + kLine * line;
+                const PackedHeader header{y[l], weights ? weights[l] : 1.0,
+                                          row_shift ? row_shift[l] : 0.0,
+                                          static_cast<std::int64_t>(count)};
+                std::memcpy(to, &header, sizeof header);
+                auto* values = reinterpret_cast<T*>(to + sizeof header);
+                auto* columns = reinterpret_cast<std::int32_t*>(values + count);
+                for_non_zeros(row, [&](T value, std::int32_t j) {
+                    *values++ = value;
+                    *columns++ = j;
+                });
+            }
+            line += packed_lines<T>(count);
         }
-        starts[rows.count] = end - bytes;
     });
+    if (bytes) lines[rows.count] = static_cast<std::int32_t>(line);
+    return line;
 }
 
 // Calls visitor(rows) with the layout's own type, packed ones included.
 template <class Visitor>
 decltype(auto) with_training_rows(const Rows& rows, Visitor&& visitor) {
     const auto* bytes = static_cast<const unsigned char*>(rows.values);
-    if (rows.layout == Layout::packed32) return visitor(PackedRows<float>{bytes, rows.starts});
-    if (rows.layout == Layout::packed64) return visitor(PackedRows<double>{bytes, rows.starts});
+    if (rows.layout == Layout::packed32) return visitor(PackedRows<float>{bytes, rows.columns});
+    if (rows.layout == Layout::packed64) return visitor(PackedRows<double>{bytes, rows.columns});
     return with_rows(rows, visitor);
 }
 

@@ -15,9 +15,9 @@ enum class Layout { dense32, dense64, sparse32, sparse64, packed32, packed64 };
 // (see packed_rows.hpp).
 struct Rows {
     Layout layout;
-    const void* values;           // float or double; packed: bytes
-    const std::int32_t* columns;  // sparse only
-    const std::int64_t* starts;   // L + 1 offsets into values and columns; packed: in bytes
+    const void* values;           // float or double; packed: cache lines
+    const std::int32_t* columns;  // sparse: of the values; packed: the L + 1 first lines
+    const std::int64_t* starts;   // sparse only: L + 1 offsets into values and columns
     std::size_t count;            // L
     std::size_t width;            // d
 };
@@ -104,8 +104,8 @@ struct Kernels {
                                  const Pass&);
     void (*decision)(const Rows&, std::size_t outputs, const double* w, const double* b,
                      double* out, int threads);
-    void (*pack)(const Rows&, const double* y, const double* weights, const double* row_shift,
-                 std::int64_t* starts, unsigned char* bytes);
+    std::size_t (*pack)(const Rows&, const double* y, const double* weights,
+                        const double* row_shift, std::int32_t* lines, unsigned char* bytes);
     void (*moments)(const Rows&, std::size_t count, const std::int64_t* order,
                     const double* weights, double* mean, double* variance);
     Tally (*kernel_perceptron)(const KernelBlock&);

@@ -44,7 +44,7 @@ class Rows:
         y: FloatArray,
         weights: FloatArray | None,
         row_shift: FloatArray | None,
-        starts: IntArray,
+        lines: NDArray[np.int32],
         bytes: NDArray[np.uint8],
     ) -> Rows: ...
     def packed_bytes(self) -> int: ...

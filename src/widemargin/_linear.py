@@ -125,14 +125,14 @@ class LinearLearner:
     def _pack(self) -> None:
         """Lays all that a visit needs of an example side by side (packed_rows.hpp)."""
         examples, count = self.examples, self.examples.X.shape[0]
-        starts = np.empty(count + 1, dtype=np.int64)
+        lines = np.empty(count + 1, dtype=np.int32)
         packed = np.empty(self.rows.packed_bytes(), dtype=np.uint8)
         self.rows = _core.Rows.packed(
             self.rows,
             examples.y,
             examples.weights,
             self.statistics["row_shift"],
-            starts,
+            lines,
             packed,
         )
 
@@ -175,6 +175,15 @@ class LinearLearner:
         if X is None:
             return None
         return evaluate(decision(X, *self.state.average()), y, weights, self.criterion)
+
+    def mean_squared_norm(self) -> float:
+        """The mean of ‖x‖² over the examples, standardised if they are."""
+        moments = self.state.moments
+        if self.standardize:
+            return float(np.sum(moments.variance / self.scale**2))
+        moments = Standardization.empty(len(self.mean))
+        moments.update(as_rows(self.examples.X), self.order, self.examples.weights)
+        return float(np.sum(moments.variance + moments.mean**2))
 
     def margin(self) -> float:
         w, _ = self.state.average()

@@ -16,12 +16,14 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
-from widemargin._linear import LinearClassifier
+from widemargin._base import Examples
+from widemargin._linear import LinearClassifier, LinearLearner
 from widemargin._typing import ArrayLike
 from widemargin.schedules import SCHEDULES
 
 __all__ = ["MarginPerceptron", "Perceptron"]
 
+AUTO_STEP = 0.1  # the part of the margin by which an update moves its own example
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -185,17 +187,19 @@ class MarginPerceptron(LinearClassifier):
     weight decay: the step λ and early stopping control the margin instead. After *t* updates with
     a constant step (Theorem 8.3),
 
-    .. math:: \rho_t \ge \frac{2/\lambda}{\sqrt{t\,(2/\lambda + (R+1)^2)}}
+    .. math:: \rho_t \ge \frac{2\beta/\lambda}{\sqrt{t\,(2\beta/\lambda + R^2 + 1)}}
 
-    (for β = 1; see `widemargin.theory.margin_bound`). Inputs are standardised by default, also
+    (see `widemargin.theory.margin_bound`). Inputs are standardised by default, also
     sparse ones, without filling them. More than two classes are learnt one against the rest.
 
     Parameters
     ----------
     margin : float, default=1.0
         β: an example is updated when :math:`y f(x) \le \beta`.
-    learning_rate : float, default=1e-3
-        The step λ of the first epoch.
+    learning_rate : float or "auto", default="auto"
+        The step λ of the first epoch. "auto" is :math:`0.1\,\beta / (\overline{\|x\|^2} + 1)`: an
+        update moves f(x) of its own example by a tenth of the margin. With `partial_fit`, from
+        the examples of the first call.
     schedule : {"constant", "decay", "invscaling"}, default="decay"
         How λ changes from epoch to epoch; see `widemargin.schedules.make_schedule`.
     decay : float, default=0.1
@@ -238,7 +242,11 @@ class MarginPerceptron(LinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_updates_, margin_, n_iter_, best_iter_, converged_
+    margin_ : float
+        ρ = 2β/‖w‖, for the inputs as trained on (the smallest, for more than two classes).
+    learning_rate_ : float
+        λ as used.
+    coef_, intercept_, classes_, n_updates_, n_iter_, best_iter_, converged_
         As in `Perceptron`.
     stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
         As in `Perceptron`.
@@ -270,7 +278,7 @@ class MarginPerceptron(LinearClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearClassifier._parameter_constraints,
         "margin": [_POSITIVE],
-        "learning_rate": [_POSITIVE],
+        "learning_rate": [StrOptions({"auto"}), _POSITIVE],
         "schedule": [StrOptions(set(SCHEDULES))],
         "decay": [Interval(Real, 0, None, closed="left")],
         "power_t": [Interval(Real, 0, None, closed="left")],
@@ -280,7 +288,7 @@ class MarginPerceptron(LinearClassifier):
         self,
         *,
         margin: float = 1.0,
-        learning_rate: float = 1e-3,
+        learning_rate: float | str = "auto",
         schedule: str = "decay",
         decay: float = 0.1,
         power_t: float = 0.5,
@@ -326,5 +334,13 @@ class MarginPerceptron(LinearClassifier):
     def _criterion(self) -> criteria.Criterion:
         return criteria.Margin(self.margin)
 
+    def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
+        learner = super()._learner(examples, resume=resume)
+        if self.learning_rate != "auto":
+            self.learning_rate_ = float(self.learning_rate)
+        elif not resume:
+            self.learning_rate_ = AUTO_STEP * self.margin / (learner.mean_squared_norm() + 1.0)
+        return learner
+
     def _rate(self) -> tuple[str, float, float, float]:
-        return (self.schedule, self.learning_rate, self.decay, self.power_t)
+        return (self.schedule, self.learning_rate_, self.decay, self.power_t)
