@@ -57,9 +57,9 @@ def test_packed_rows_check_their_memory():
     rows = _core.Rows.dense(np.eye(3))
     y, lines = np.ones(3), np.empty(4, dtype=np.int32)
     with pytest.raises(ValueError, match="too small"):
-        _core.Rows.packed(rows, y, None, None, lines, np.empty(8, dtype=np.uint8))
+        _core.Rows.packed(rows, y, None, None, None, lines, np.empty(8, dtype=np.uint8))
     packed = _core.Rows.packed(
-        rows, y, None, None, lines, np.empty(rows.packed_bytes(), dtype=np.uint8)
+        rows, y, None, None, None, lines, np.empty(rows.packed_bytes(), dtype=np.uint8)
     )
     with pytest.raises(ValueError, match="packed"):
         packed.packed_bytes()

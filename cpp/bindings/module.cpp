@@ -42,8 +42,7 @@ auto* data_or_null(const std::optional<Array>& array) {
 
 // Packed examples serve stochastic_gradient only.
 void require_plain(const Rows& x) {
-    require(x.layout != Layout::packed32 && x.layout != Layout::packed64,
-            "packed examples cannot be read here");
+    require(x.layout != Layout::packed, "packed examples cannot be read here");
 }
 
 // Examples that Python owns. Every index is checked here, once, so that loops need not.
@@ -76,34 +75,35 @@ class RowsHandle {
                 {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
     }
 
-    // Packed for repeated passes, in `bytes` of at least `packed_bytes()`.
+    // Packed for training, in `bytes` of at least `packed_bytes()`.
     static RowsHandle packed(const RowsHandle& rows, Vector<const double> y,
                              std::optional<Vector<const double>> weights,
+                             std::optional<Vector<const double>> scale,
                              std::optional<Vector<const double>> row_shift,
                              Vector<std::int32_t> lines, Vector<unsigned char> bytes) {
         const Rows& x = rows.view_;
         require(y.shape(0) == x.count, "y must have one entry an example");
         require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
-        require(!row_shift || row_shift->shape(0) == x.count,
-                "row_shift must have one entry an example");
+        require(scale.has_value() == row_shift.has_value(), "scale and row_shift go together");
+        require(!scale || (scale->shape(0) == x.width && row_shift->shape(0) == x.count),
+                "the standardisation does not fit the examples");
         require(lines.shape(0) == x.count + 1, "lines must have one entry more than examples");
         require(bytes.shape(0) >= rows.packed_bytes(), "bytes is too small");
         void* first = bytes.data();
         std::size_t space = bytes.shape(0);
         first = std::align(kLine, space - kLine + 1, first, space);
-        kernels().pack(x, y.data(), data_or_null(weights), data_or_null(row_shift), lines.data(),
+        const Standardization s{nullptr, data_or_null(scale), data_or_null(row_shift)};
+        kernels().pack(x, y.data(), data_or_null(weights), s, lines.data(),
                        static_cast<unsigned char*>(first));
-        const bool single = x.layout == Layout::dense32 || x.layout == Layout::sparse32;
-        return {{single ? Layout::packed32 : Layout::packed64, first, lines.data(), nullptr,
-                 x.count, x.width},
+        return {{Layout::packed, first, lines.data(), nullptr, x.count, x.width},
                 {nb::cast(bytes), nb::cast(lines)}};
     }
 
     // Whole cache lines, and what it takes to begin at one.
     std::size_t packed_bytes() const {
         require_plain(view_);
-        const std::size_t lines =
-            kernels().pack(view_, nullptr, nullptr, nullptr, nullptr, nullptr);
+        const Standardization none{nullptr, nullptr, nullptr};
+        const std::size_t lines = kernels().pack(view_, nullptr, nullptr, none, nullptr, nullptr);
         require(lines < (std::size_t{1} << 31), "too many examples to pack");
         return lines * kLine + kLine - 1;
     }
@@ -158,8 +158,7 @@ void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
 TallyTuple stochastic_gradient(
     const RowsHandle& rows, Matrix<double> w, Vector<double> b, std::optional<Matrix<double>> sum_w,
     std::optional<Vector<double>> sum_b, double steps, std::optional<Vector<const double>> mean,
-    std::optional<Vector<const double>> precision, std::optional<Vector<const double>> shift,
-    std::optional<Vector<const double>> row_shift, Vector<const std::int64_t> order,
+    std::optional<Vector<const double>> scale, Vector<const std::int64_t> order,
     Vector<const double> y, std::optional<Vector<const double>> weights, bool one_against_rest,
     const std::string& criterion, double parameter, double rate, bool fit_intercept, int threads) {
     const Rows& x = rows.view();
@@ -172,24 +171,18 @@ TallyTuple stochastic_gradient(
     require(!sum_w || (sum_w->shape(0) == outputs && sum_w->shape(1) == x.width &&
                        sum_b->shape(0) == outputs),
             "sum_w and sum_b must have the shapes of w and b");
-    const bool standardized = precision.has_value();
-    require(mean.has_value() == standardized && shift.has_value() == standardized,
-            "mean, precision and shift go together");
-    require(!standardized || (mean->shape(0) == x.width && precision->shape(0) == x.width &&
-                              shift->shape(0) == x.width),
+    require(mean.has_value() == scale.has_value(), "mean and scale go together");
+    require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
             "the standardisation does not fit the examples");
-    const bool sparse = x.layout == Layout::sparse32 || x.layout == Layout::sparse64;
-    require(!(standardized && sparse) || row_shift, "sparse examples need row_shift");
-    require(!row_shift || row_shift->shape(0) == x.count,
-            "row_shift must have one entry an example");
+    require(x.layout != Layout::sparse32 && x.layout != Layout::sparse64,
+            "sparse examples must be packed for training");
     require_targets(outputs, one_against_rest);
     require_order(order, x);
 
     std::vector<double> scores(outputs > 1 ? order.shape(0) * outputs : 0);
     const LinearState state{outputs, w.data(), b.data(), data_or_null(sum_w), data_or_null(sum_b),
                             steps};
-    const Standardization s{data_or_null(mean), data_or_null(precision), data_or_null(shift),
-                            data_or_null(row_shift)};
+    const Standardization s{data_or_null(mean), data_or_null(scale), nullptr};
     const Pass pass{order.data(),
                     order.shape(0),
                     y.data(),
@@ -305,7 +298,8 @@ NB_MODULE(_core, m) {
         .def_static("sparse", &RowsHandle::sparse<double>, "values"_a.noconvert(),
                     "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
         .def_static("packed", &RowsHandle::packed, "rows"_a, "y"_a, "weights"_a.none(),
-                    "row_shift"_a.none(), "lines"_a.noconvert(), "bytes"_a.noconvert())
+                    "scale"_a.none(), "row_shift"_a.none(), "lines"_a.noconvert(),
+                    "bytes"_a.noconvert())
         .def("packed_bytes", &RowsHandle::packed_bytes)
         .def_prop_ro("shape", [](const RowsHandle& rows) {
             return std::make_tuple(rows.view().count, rows.view().width);
@@ -313,10 +307,9 @@ NB_MODULE(_core, m) {
 
     m.def("stochastic_gradient", &stochastic_gradient, "rows"_a, "w"_a.noconvert(),
           "b"_a.noconvert(), nb::kw_only(), "sum_w"_a.noconvert().none(),
-          "sum_b"_a.noconvert().none(), "steps"_a, "mean"_a.none(), "precision"_a.none(),
-          "shift"_a.none(), "row_shift"_a.none(), "order"_a, "y"_a, "weights"_a.none(),
-          "one_against_rest"_a, "criterion"_a, "parameter"_a, "rate"_a, "fit_intercept"_a,
-          "threads"_a);
+          "sum_b"_a.noconvert().none(), "steps"_a, "mean"_a.none(), "scale"_a.none(), "order"_a,
+          "y"_a, "weights"_a.none(), "one_against_rest"_a, "criterion"_a, "parameter"_a, "rate"_a,
+          "fit_intercept"_a, "threads"_a);
     m.def("decision", &decision, "rows"_a, "w"_a, "b"_a, "out"_a.noconvert(), "threads"_a);
     m.def("moments", &moments, "rows"_a, "order"_a, "weights"_a.none(), "mean"_a.noconvert(),
           "variance"_a.noconvert());

@@ -210,7 +210,7 @@ struct Problem {
     bool standardized, averaged, fit_intercept;
     Order order;
     Doubles y, weights;  // weights may be empty: all one
-    Doubles w, b, sum_w, sum_b, mean, precision, shift, row_shift;
+    Doubles w, b, sum_w, sum_b, mean, scale, precision, row_shift;
     double rate, steps = 11.0;
 
     Problem(Random& random, const Data& data, std::size_t outputs, bool standardized, bool averaged,
@@ -229,19 +229,19 @@ struct Problem {
           sum_w(averaged ? random.vector(outputs * data.width) : Doubles()),
           sum_b(averaged ? random.vector(outputs) : Doubles()),
           mean(random.vector(data.width)),
-          precision(random.vector(data.width)),
-          shift(data.width),
+          scale(random.vector(data.width)),
+          precision(data.width),
           row_shift(data.count),
           rate(1.0 / (2.0 + static_cast<double>(data.width))) {  // stable for every criterion
-        for (double& value : precision) value = 1.0 + 0.5 * value;
+        for (double& value : scale) value = 1.0 + 0.4 * value;
         if (!standardized) {
             mean.assign(data.width, 0.0);
-            precision.assign(data.width, 1.0);
+            scale.assign(data.width, 1.0);
         }
-        for (std::size_t j = 0; j < data.width; ++j) shift[j] = mean[j] * precision[j];
+        for (std::size_t j = 0; j < data.width; ++j) precision[j] = 1.0 / (scale[j] * scale[j]);
         for (std::size_t l = 0; l < data.count; ++l) {
             for (std::size_t j = 0; j < data.width; ++j) {
-                row_shift[l] += shift[j] * (data.at(l, j) - mean[j]);
+                row_shift[l] += mean[j] * precision[j] * (data.at(l, j) - mean[j]);
             }
         }
     }
@@ -292,24 +292,23 @@ struct Problem {
         for (std::size_t l = 0; l < data.count; ++l) {
             std::size_t stored = 0;
             for (std::size_t j = 0; j < data.width; ++j) stored += data.at(l, j) != 0.0;
-            size += (32 + stored * (is_single(data.layout) ? 8 : 12) + 63) / 64;
+            size += (32 + stored * 12 + 63) / 64;
         }
-        CHECK(kernels.pack(plain, nullptr, nullptr, nullptr, nullptr, nullptr) == size,
-              "%s width %zu", kernels.isa, data.width);
+        CHECK(kernels.pack(plain, nullptr, nullptr, {}, nullptr, nullptr) == size, "%s width %zu",
+              kernels.isa, data.width);
         Packed packed{std::vector<std::int32_t>(data.count + 1), std::vector<Packed::Line>(size),
                       plain};
         kernels.pack(plain, y.data(), weights.empty() ? nullptr : weights.data(),
-                     standardized ? row_shift.data() : nullptr, packed.first_lines.data(),
+                     standardized ? Standardization{nullptr, scale.data(), row_shift.data()}
+                                  : Standardization{},
+                     packed.first_lines.data(),
                      reinterpret_cast<unsigned char*>(packed.lines.data()));
-        packed.rows = {is_single(data.layout) ? Layout::packed32 : Layout::packed64,
-                       packed.lines.data(),
-                       packed.first_lines.data(),
-                       nullptr,
-                       data.count,
-                       data.width};
+        packed.rows = {Layout::packed, packed.lines.data(), packed.first_lines.data(),
+                       nullptr,        data.count,          data.width};
         return packed;
     }
 
+    // Sparse examples are packed for training, dense ones may be.
     Tally run(const Kernels& kernels, int threads, bool as_packed = false) {
         const Packed packed = pack(kernels);
         Doubles scores(outputs > 1 ? order.size() * outputs : 0);
@@ -319,10 +318,9 @@ struct Problem {
                                 averaged ? sum_w.data() : nullptr,
                                 averaged ? sum_b.data() : nullptr,
                                 steps};
-        const Standardization statistics =
-            standardized
-                ? Standardization{mean.data(), precision.data(), shift.data(), row_shift.data()}
-                : Standardization{nullptr, nullptr, nullptr, nullptr};
+        const Standardization statistics = standardized
+                                               ? Standardization{mean.data(), scale.data(), nullptr}
+                                               : Standardization{nullptr, nullptr, nullptr};
         const Pass pass{order.data(),
                         order.size(),
                         y.data(),
@@ -333,7 +331,7 @@ struct Problem {
                         fit_intercept,
                         threads,
                         outputs > 1 ? scores.data() : nullptr};
-        const Rows rows = as_packed ? packed.rows : data.rows();
+        const Rows rows = as_packed || !is_dense(data.layout) ? packed.rows : data.rows();
         return kernels.stochastic_gradient(rows, state, statistics, pass);
     }
 };

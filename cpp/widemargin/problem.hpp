@@ -9,9 +9,9 @@
 
 namespace widemargin {
 
-enum class Layout { dense32, dense64, sparse32, sparse64, packed32, packed64 };
+enum class Layout { dense32, dense64, sparse32, sparse64, packed };
 
-// L examples of d inputs: dense in C order, compressed sparse rows, or packed for repeated passes
+// L examples of d inputs: dense in C order, compressed sparse rows, or packed for training
 // (see packed_rows.hpp).
 struct Rows {
     Layout layout;
@@ -52,12 +52,11 @@ struct LinearState {
     double steps;         // examples seen before this pass (for the average)
 };
 
-// The statistics of implicitly standardised inputs; `precision` null means raw inputs.
+// The statistics of implicitly standardised inputs; `scale` null means raw inputs.
 struct Standardization {
     const double* mean;       // m_j
-    const double* precision;  // 1 / sigma_j^2
-    const double* shift;      // m_j / sigma_j^2
-    const double* row_shift;  // shift . (x_l - m), one an example; sparse only
+    const double* scale;      // s_j
+    const double* row_shift;  // sum_j m_j (x_lj - m_j) / s_j^2, one an example; for packing
 };
 
 struct Pass {
@@ -104,8 +103,8 @@ struct Kernels {
                                  const Pass&);
     void (*decision)(const Rows&, std::size_t outputs, const double* w, const double* b,
                      double* out, int threads);
-    std::size_t (*pack)(const Rows&, const double* y, const double* weights,
-                        const double* row_shift, std::int32_t* lines, unsigned char* bytes);
+    std::size_t (*pack)(const Rows&, const double* y, const double* weights, const Standardization&,
+                        std::int32_t* lines, unsigned char* bytes);
     void (*moments)(const Rows&, std::size_t count, const std::int64_t* order,
                     const double* weights, double* mean, double* variance);
     Tally (*kernel_perceptron)(const KernelBlock&);

@@ -147,17 +147,13 @@ struct SparseRow {
     void add_to(double* w, double a) const {
         for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
     }
-    // w += a x * s, element by element
-    void add_to(double* w, double a, const double* s) const {
-        for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i] * s[j[i]];
-    }
 };
 
 template <class T>
 struct DenseRows {
     using Value = T;
     using Row = DenseRow<T>;
-    static constexpr bool dense = true, packed = false;
+    static constexpr bool packed = false;
     const T* values;
     std::size_t width;
 
@@ -173,7 +169,6 @@ template <class T>
 struct SparseRows {
     using Value = T;
     using Row = SparseRow<T>;
-    static constexpr bool dense = false, packed = false;
     const T* values;
     const std::int32_t* columns;
     const std::int64_t* starts;
@@ -181,14 +176,6 @@ struct SparseRows {
     Row operator[](std::size_t l) const {
         const auto first = starts[l];
         return {values + first, columns + first, static_cast<std::size_t>(starts[l + 1] - first)};
-    }
-
-    [[gnu::always_inline]] void prefetch(std::size_t l) const {
-        prefetch_lines(values + starts[l], values + starts[l + 1]);
-        prefetch_lines(columns + starts[l], columns + starts[l + 1]);
-    }
-    [[gnu::always_inline]] void prefetch_start(std::size_t l) const {
-        __builtin_prefetch(starts + l);
     }
 };
 

@@ -3,18 +3,18 @@
 //   min over (w, b)  1/L sum_l c_l Q(y_l, f(x_l)),     f(x) = w . x + b
 //   for each l:      g = Q'(y_l, f(x_l));   w -= lambda c_l g x_l;   b -= lambda c_l g
 //
-// Standardised inputs xh_j = (x_j - m_j) / s_j without touching the data.  With v the weights of
-// xh and w_j = v_j / s_j, f(x) = w . (x - m) + b, and the step v += delta xh is
+// Standardised inputs xh_j = (x_j - m_j) / s_j are made on the way, the data stay as they are.
+// With v the weights of xh and w_j = v_j / s_j, f(x) = w . (x - m) + b, and v += delta xh is
 //
 //   w_j += delta (x_j - m_j) / s_j^2
 //
-// Dense rows do just that.  For sparse rows the centre is the same vector for every example: write
-// w = u - t q with q_j = m_j / s_j^2.  The step is u_j += delta x_j / s_j^2 and t += delta, which
-// touches only the non-zero inputs, and exactly
+// Dense rows do just that.  Packed rows hold only the non-zero inputs, scaled: xh = z - c with
+// z_j = x_j / s_j and c_j = m_j / s_j the same for every example.  Write v = u - t c: the step is
+// u += delta z and t += delta, which touches only the non-zero inputs, and exactly
 //
-//   f(x_l) = u . x_l - u . m - t q . (x_l - m) + b
+//   f(x_l) = u . z_l - u . c - t c . (z_l - c) + b
 //
-// where q . (x_l - m) is a constant of the example and b - u . m a running sum.
+// where c . (z_l - c) is a constant of the example and b - u . c a running sum.
 //
 // Several outputs (one against the rest) are independent problems over the same order.
 #pragma once
@@ -76,14 +76,14 @@ struct RawUnit : Unit {
 
 // Standardised dense inputs.
 struct CentredUnit : Unit {
-    AlignedVector mean, precision;
+    AlignedVector mean, precision;  // m, 1 / s^2
 
     CentredUnit(const LinearState& state, const Standardization& s, std::size_t k,
                 std::size_t width)
         : Unit(state, k, width), mean(width), precision(width) {
         for (std::size_t j = 0; j < width; ++j) {
             mean.data()[j] = s.mean[j];
-            precision.data()[j] = s.precision[j];
+            precision.data()[j] = 1.0 / (s.scale[j] * s.scale[j]);
         }
     }
 
@@ -103,32 +103,37 @@ struct CentredUnit : Unit {
     }
 };
 
-// Standardised sparse inputs: w holds u.
+// Standardised packed inputs: during the pass w holds u.
 struct SplitUnit : Unit {
     const Standardization& s;
-    double offset;  // b - u . m
-    double q_dot_m;
+    AlignedVector c;
+    double c_dot_c;
+    double offset;  // b - u . c
     double t = 0.0, sum_t = 0.0;
 
     SplitUnit(const LinearState& state, const Standardization& s, std::size_t k, std::size_t width)
-        : Unit(state, k, width),
-          s(s),
-          offset(b - dot(w.data(), s.mean, width)),
-          q_dot_m(dot(s.shift, s.mean, width)) {}
-
-    template <class Row>
-    double f(const Row& x, double shift) const {
-        return x.dot(w.data()) + (offset - t * shift);
+        : Unit(state, k, width), s(s), c(width) {
+        for (std::size_t j = 0; j < width; ++j) {
+            c.data()[j] = s.mean[j] / s.scale[j];
+            w.data()[j] *= s.scale[j];
+        }
+        c_dot_c = dot(c.data(), c.data(), width);
+        offset = b - dot(w.data(), c.data(), width);
     }
 
     template <class Row>
-    void step(const Row& x, double shift, double delta, double delta_b, double age) {
-        x.add_to(w.data(), delta, s.precision);
+    double f(const Row& z, double shift) const {
+        return z.dot(w.data()) + (offset - t * shift);
+    }
+
+    template <class Row>
+    void step(const Row& z, double shift, double delta, double delta_b, double age) {
+        z.add_to(w.data(), delta);
         t += delta;
         b += delta_b;
-        offset += delta_b - delta * (shift + q_dot_m);
+        offset += delta_b - delta * (shift + c_dot_c);
         if (averaged) {
-            x.add_to(sum_w.data(), age * delta, s.precision);
+            z.add_to(sum_w.data(), age * delta);
             sum_t += age * delta;
             sum_b += age * delta_b;
         }
@@ -136,8 +141,8 @@ struct SplitUnit : Unit {
 
     void finish(const LinearState& state, std::size_t k) {
         for (std::size_t j = 0; j < width; ++j) {
-            w.data()[j] -= t * s.shift[j];
-            if (averaged) sum_w.data()[j] -= sum_t * s.shift[j];
+            w.data()[j] = (w.data()[j] - t * c.data()[j]) / s.scale[j];
+            if (averaged) sum_w.data()[j] = (sum_w.data()[j] - sum_t * c.data()[j]) / s.scale[j];
         }
         Unit::finish(state, k);
     }
@@ -153,12 +158,12 @@ struct Batch {
     Batch(const Pass& pass, std::size_t first)
         : count(pass.count - first < kSize ? pass.count - first : kSize) {}
 
-    void gather(const Pass& pass, const Standardization& s, std::size_t first, std::size_t k) {
+    void gather(const Pass& pass, std::size_t first, std::size_t k) {
         for (std::size_t i = 0; i < count; ++i) {
             const auto l = static_cast<std::size_t>(pass.order[first + i]);
             y[i] = target(pass.targets, pass.y[l], k);
             c[i] = pass.weights ? pass.weights[l] : 1.0;
-            shift[i] = s.row_shift ? s.row_shift[l] : 0.0;
+            shift[i] = 0.0;
         }
     }
 
@@ -186,7 +191,7 @@ Tally pass_over_output(const X& x, Q q, const LinearState& state, const Standard
     Tally tally;
     for (std::size_t first = 0; first < pass.count; first += Batch::kSize) {
         Batch batch(pass, first);
-        if constexpr (!X::packed) batch.gather(pass, s, first, k);
+        if constexpr (!X::packed) batch.gather(pass, first, k);
         for (std::size_t i = 0; i < batch.count; ++i) {
             const std::size_t n = first + i;  // examples before this one
             if (n + 2 * ahead < pass.count) x.prefetch_start(pass.order[n + 2 * ahead]);
@@ -235,10 +240,9 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
     with_training_rows(rows, [&](auto x) {
         with_criterion(pass.criterion, [&](auto q) {
             const auto run = [&](std::size_t k) {
-                using Standardized = std::conditional_t<x.dense, CentredUnit, SplitUnit>;
-                return s.precision
-                           ? pass_over_output<Standardized>(x, q, state, s, pass, rows.width, k)
-                           : pass_over_output<RawUnit>(x, q, state, s, pass, rows.width, k);
+                using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
+                return s.scale ? pass_over_output<Standardized>(x, q, state, s, pass, rows.width, k)
+                               : pass_over_output<RawUnit>(x, q, state, s, pass, rows.width, k);
             };
             std::int64_t updates = 0;
             double criterion = 0.0;

@@ -92,48 +92,38 @@ class LinearLearner:
         self._prepare()
 
     def _prepare(self) -> None:
-        """The statistics as the core wants them, and the examples packed where that pays."""
-        moments, X = self.state.moments, self.examples.X
+        """Statistics of the inputs; the examples packed if only some inputs are not zero."""
+        moments = self.state.moments
         self.scale = moments.scale if self.standardize else np.ones_like(moments.mean)
         self.mean = moments.mean if self.standardize else np.zeros_like(moments.mean)
-        pack = self.examples.repeated and self._mostly_zero()
-        self.statistics: dict[str, FloatArray | None] = dict.fromkeys(
-            ("mean", "precision", "shift", "row_shift")
-        )
-        if self.standardize:
-            precision = self.scale**-2.0
-            shift = self.mean * precision
-            self.statistics.update(mean=self.mean, precision=precision, shift=shift)
-            if sp.issparse(X) or pack:
-                row_shift = np.empty((X.shape[0], 1))
-                offset = np.array([-shift @ self.mean])
-                _core.decision(self.rows, shift[None], offset, row_shift, self.threads)
-                self.statistics["row_shift"] = row_shift[:, 0]
-        if pack:
-            self._pack()
+        if sp.issparse(self.examples.X) or (self.examples.repeated and self._mostly_zero()):
+            self.rows = self._pack()
 
     def _mostly_zero(self) -> bool:
-        """Whether only the non-zero inputs should be visited: sparse data, or many zeros."""
+        """Whether dense examples are better visited as sparse ones."""
         X = self.examples.X
-        if sp.issparse(X):
-            return True
         sample = X[:: max(1, len(X) // 1000)]
         few = np.count_nonzero(sample) < DENSITY_TO_PACK * sample.size
         centred_safely = np.all(np.abs(self.mean) <= OFFSET_TO_PACK * self.scale)
         return bool(few and centred_safely)
 
-    def _pack(self) -> None:
-        """Lays all that a visit needs of an example side by side (packed_rows.hpp)."""
+    def _pack(self) -> _core.Rows:
+        """All that a visit needs of an example, side by side (packed_rows.hpp)."""
         examples, count = self.examples, self.examples.X.shape[0]
-        lines = np.empty(count + 1, dtype=np.int32)
-        packed = np.empty(self.rows.packed_bytes(), dtype=np.uint8)
-        self.rows = _core.Rows.packed(
+        row_shift = None
+        if self.standardize:
+            shift = self.mean / self.scale**2
+            row_shift = np.empty((count, 1))
+            offset = np.array([-shift @ self.mean])
+            _core.decision(self.rows, shift[None], offset, row_shift, self.threads)
+        return _core.Rows.packed(
             self.rows,
             examples.y,
             examples.weights,
-            self.statistics["row_shift"],
-            lines,
-            packed,
+            self.scale if self.standardize else None,
+            None if row_shift is None else row_shift[:, 0],
+            np.empty(count + 1, dtype=np.int32),
+            np.empty(self.rows.packed_bytes(), dtype=np.uint8),
         )
 
     @np.errstate(over="ignore", invalid="ignore")  # divergence is reported by the loop, once
@@ -160,7 +150,8 @@ class LinearLearner:
                 rate=rate,
                 fit_intercept=self.fit_intercept,
                 threads=self.threads,
-                **self.statistics,
+                mean=self.mean if self.standardize else None,
+                scale=self.scale if self.standardize else None,
             )
         )
         state.c = b - state.w @ mean
