@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := $(shell find cpp cmake src -name '*.?pp' -o -name '*.cmake' -o -name '*.py') \
+SOURCES := $(shell find cpp cmake src -name '*.?pp' -o -name '*.cmake' -o -name '*.py' -o -name '*.pyi') \
            CMakeLists.txt pyproject.toml README.md
 
 .PHONY: run test lint format bench clean

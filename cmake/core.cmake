@@ -31,5 +31,5 @@ widemargin_add_isa(baseline ${WIDEMARGIN_FLAGS})
 if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   widemargin_add_isa(avx2 ${WIDEMARGIN_FLAGS} -mavx2 -mfma)
   widemargin_add_isa(avx512 ${WIDEMARGIN_FLAGS} -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw
-                     -mavx512vl -mprefer-vector-width=512)
+                     -mavx512vl -mprefer-vector-width=256)
 endif()

@@ -154,6 +154,50 @@ def test_every_format_gives_the_same_model(suffix, output, numbers, tmp_path):
     assert hasattr(load(model), "feature_names_in_") is named
 
 
+@pytest.mark.parametrize("index_base", [0, 1])
+def test_svmlight_files_are_read_as_the_training_file(index_base, numbers, tmp_path):
+    X, y = numbers
+    files = {"train": (X, y), "few": (X * [0, 1, 0], y)}  # the second file uses column 1 or 2 only
+    for name, examples in files.items():
+        dump_svmlight_file(*examples, str(tmp_path / f"{name}.svm"), zero_based=index_base == 0)
+    model, out = tmp_path / "m", tmp_path / "p.npz"
+    run("train", tmp_path / "train.svm", "-o", model, *EXACT)
+    assert run_json("info", model)["index_base"] == index_base
+    options = ("-o", out, "--scores")
+
+    def scores(*more):
+        result = run("predict", model, tmp_path / "few.svm", *options, *more)
+        with np.load(out) as columns:
+            return columns["score"], result.stderr
+
+    expected = load(model).decision_function(X * [0, 1, 0])
+    for more in ((), ("--index-base", str(index_base))):
+        found, message = scores(*more)
+        np.testing.assert_allclose(found, expected)
+        assert message == ""
+    other, _ = scores("--index-base", str(1 - index_base))
+    assert not np.allclose(other, expected)
+
+
+def test_svmlight_columns_that_may_start_at_0_or_1(numbers, tmp_path):
+    X, y = numbers
+    model, file, out = tmp_path / "m", tmp_path / "d.svm", ("-o", tmp_path / "p.csv")
+    save(MODELS["perceptron"]().fit(X, y), model)  # not by the command line: no record
+    assert run_json("info", model)["index_base"] is None
+    file.write_text("1 1:2 2:3\n")
+    (line,) = run("predict", model, file, *out).stderr.splitlines()
+    assert line.startswith(f"warning: {file}: columns are taken to start at 1")
+    assert line.endswith("say which with --index-base")
+    assert run("predict", model, file, *out, "--index-base", "0").stderr == ""
+    for clear in ("1 0:2 2:3\n", "1 1:2 3:3\n"):
+        file.write_text(clear)
+        assert run("predict", model, file, *out).stderr == ""
+    file.write_text("1 0:2\n")
+    line = fails("predict", model, file, *out, "--index-base", "1")
+    assert "column 0 where --index-base 1 makes 1 the first; use --index-base 0 if" in line
+    run("predict", model, file, *out, "--index-base", "2", code=2)
+
+
 def test_columns_are_found_by_name(csv, model, tmp_path):
     frame = pd.read_csv(csv)
     shuffled = tmp_path / "shuffled.csv"

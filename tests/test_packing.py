@@ -9,8 +9,10 @@ from widemargin._linear import DENSITY_TO_PACK
 
 
 def mostly_zero(random, n, d, dtype):
-    X = random.normal(1.0, 2.0, (n, d)) * (random.random((n, d)) < DENSITY_TO_PACK / 2)
-    return X.astype(dtype)
+    """Few non-zeros, but for every seventh input, which always is one."""
+    filled = random.random((n, d)) < DENSITY_TO_PACK / 3
+    filled[:, ::7] = True
+    return (random.normal(1.0, 2.0, (n, d)) * filled).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -53,15 +55,23 @@ def test_large_offsets_keep_their_digits():
     np.testing.assert_allclose(shifted.coef_, centred.coef_, rtol=1e-6, atol=1e-12)
 
 
-def test_packed_rows_check_their_memory():
+def test_packed_rows_check_what_they_get():
     rows = _core.Rows.dense(np.eye(3))
-    y, lines = np.ones(3), np.empty(4, dtype=np.int32)
+    places = np.arange(3, dtype=np.int32)
+
+    def pack(size, places=places, block=1):
+        y, lines = np.ones(3), np.empty(4, dtype=np.int32)
+        memory = np.empty(size, dtype=np.uint8)
+        return _core.Rows.packed(rows, y, None, None, None, places, block, lines, memory)
+
     with pytest.raises(ValueError, match="too small"):
-        _core.Rows.packed(rows, y, None, None, None, lines, np.empty(8, dtype=np.uint8))
-    packed = _core.Rows.packed(
-        rows, y, None, None, None, lines, np.empty(rows.packed_bytes(), dtype=np.uint8)
-    )
+        pack(8)
+    with pytest.raises(ValueError, match="permutation"):
+        pack(1000, places=np.array([0, 1, 1], dtype=np.int32))
+    with pytest.raises(ValueError, match="block"):
+        pack(1000, block=4)
+    packed = pack(rows.packed_bytes(places, 1))
     with pytest.raises(ValueError, match="packed"):
-        packed.packed_bytes()
+        packed.packed_bytes(places, 1)
     with pytest.raises(ValueError, match="packed"):
         _core.decision(packed, np.eye(3), np.zeros(3), np.empty((3, 3)), 1)

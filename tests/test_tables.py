@@ -183,6 +183,35 @@ def test_svmlight_with_a_known_number_of_features(tmp_path):
         read_table(path, n_features=1)
 
 
+@pytest.mark.parametrize(
+    ("text", "index_base", "found", "X"),
+    [
+        ("1 1:5 2:6\n", None, 1, [[5, 6, 0]]),
+        ("1 1:5 2:6\n", 1, 1, [[5, 6, 0]]),
+        ("1 1:5 2:6\n", 0, 0, [[0, 5, 6]]),
+        ("1 0:4 2:6\n", None, 0, [[4, 0, 6]]),
+        ("1 0:4 2:6\n", 0, 0, [[4, 0, 6]]),
+        ("1\n", None, 1, [[0, 0, 0]]),
+    ],
+)
+def test_svmlight_columns_start_where_they_are_said_to(text, index_base, found, X, tmp_path):
+    path = write(tmp_path, "t.svm", text)
+    table = read_table(path, n_features=3, index_base=index_base)
+    np.testing.assert_array_equal(table.X.toarray(), X)
+    assert table.index_base == found
+
+
+def test_svmlight_columns_outside_the_table(tmp_path):
+    path = write(tmp_path, "t.svm", "1 0:4 3:6\n")
+    with pytest.raises(DataFileError, match="has a column 0 where index_base=1"):
+        read_table(path, index_base=1)
+    with pytest.raises(DataFileError, match="has a column 3, the last of n_features=3 is 2"):
+        read_table(path, n_features=3)
+    with pytest.raises(ValueError, match="index_base=2; use 0, 1 or None"):
+        read_table(path, index_base=2)
+    assert read_table(write(tmp_path, "t.csv", csv_text())).index_base is None
+
+
 def test_format_overrides_the_suffix(tmp_path):
     path = write(tmp_path, "adult.data", csv_text())
     assert read_table(path, format="csv").X.shape == (3, 4)

@@ -75,35 +75,45 @@ class RowsHandle {
                 {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
     }
 
-    // Packed for training, in `bytes` of at least `packed_bytes()`.
+    // Packed for training, with the inputs at new places, in `bytes` of at least `packed_bytes()`.
     static RowsHandle packed(const RowsHandle& rows, Vector<const double> y,
                              std::optional<Vector<const double>> weights,
+                             std::optional<Vector<const double>> mean,
                              std::optional<Vector<const double>> scale,
-                             std::optional<Vector<const double>> row_shift,
+                             Vector<const std::int32_t> places, std::size_t block,
                              Vector<std::int32_t> lines, Vector<unsigned char> bytes) {
         const Rows& x = rows.view_;
         require(y.shape(0) == x.count, "y must have one entry an example");
         require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
-        require(scale.has_value() == row_shift.has_value(), "scale and row_shift go together");
-        require(!scale || (scale->shape(0) == x.width && row_shift->shape(0) == x.count),
+        require(mean.has_value() == scale.has_value(), "mean and scale go together");
+        require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
                 "the standardisation does not fit the examples");
         require(lines.shape(0) == x.count + 1, "lines must have one entry more than examples");
-        require(bytes.shape(0) >= rows.packed_bytes(), "bytes is too small");
+        require(bytes.shape(0) >= rows.packed_bytes(places, block), "bytes is too small");
         void* first = bytes.data();
         std::size_t space = bytes.shape(0);
         first = std::align(kLine, space - kLine + 1, first, space);
-        const Standardization s{nullptr, data_or_null(scale), data_or_null(row_shift)};
-        kernels().pack(x, y.data(), data_or_null(weights), s, lines.data(),
-                       static_cast<unsigned char*>(first));
-        return {{Layout::packed, first, lines.data(), nullptr, x.count, x.width},
+        kernels().pack(x, y.data(), data_or_null(weights),
+                       {block, places.data(), data_or_null(mean), data_or_null(scale)},
+                       lines.data(), static_cast<unsigned char*>(first));
+        return {{Layout::packed, first, lines.data(), nullptr, x.count, x.width, block},
                 {nb::cast(bytes), nb::cast(lines)}};
     }
 
     // Whole cache lines, and what it takes to begin at one.
-    std::size_t packed_bytes() const {
+    std::size_t packed_bytes(Vector<const std::int32_t> places, std::size_t block) const {
         require_plain(view_);
-        const Standardization none{nullptr, nullptr, nullptr};
-        const std::size_t lines = kernels().pack(view_, nullptr, nullptr, none, nullptr, nullptr);
+        require(places.shape(0) == view_.width, "places must have one entry an input");
+        std::vector<bool> taken(view_.width);
+        for (std::size_t j = 0; j < view_.width; ++j) {
+            const auto at = static_cast<std::size_t>(places(j));
+            require(places(j) >= 0 && at < view_.width && !taken[at],
+                    "places must be a permutation of the inputs");
+            taken[at] = true;
+        }
+        require(block <= view_.width, "block is larger than the number of inputs");
+        const std::size_t lines = kernels().pack(
+            view_, nullptr, nullptr, {block, places.data(), nullptr, nullptr}, nullptr, nullptr);
         require(lines < (std::size_t{1} << 31), "too many examples to pack");
         return lines * kLine + kLine - 1;
     }
@@ -171,8 +181,10 @@ TallyTuple stochastic_gradient(
     require(!sum_w || (sum_w->shape(0) == outputs && sum_w->shape(1) == x.width &&
                        sum_b->shape(0) == outputs),
             "sum_w and sum_b must have the shapes of w and b");
-    require(mean.has_value() == scale.has_value(), "mean and scale go together");
-    require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
+    const bool packed = x.layout == Layout::packed;  // then scaled already, and mean is the centre
+    require(scale.has_value() == (mean.has_value() && !packed),
+            "mean and scale do not go together");
+    require((!mean || mean->shape(0) == x.width) && (!scale || scale->shape(0) == x.width),
             "the standardisation does not fit the examples");
     require(x.layout != Layout::sparse32 && x.layout != Layout::sparse64,
             "sparse examples must be packed for training");
@@ -182,7 +194,7 @@ TallyTuple stochastic_gradient(
     std::vector<double> scores(outputs > 1 ? order.shape(0) * outputs : 0);
     const LinearState state{outputs, w.data(), b.data(), data_or_null(sum_w), data_or_null(sum_b),
                             steps};
-    const Standardization s{data_or_null(mean), data_or_null(scale), nullptr};
+    const Standardization s{data_or_null(mean), data_or_null(scale)};
     const Pass pass{order.data(),
                     order.shape(0),
                     y.data(),
@@ -298,9 +310,9 @@ NB_MODULE(_core, m) {
         .def_static("sparse", &RowsHandle::sparse<double>, "values"_a.noconvert(),
                     "columns"_a.noconvert(), "starts"_a.noconvert(), "width"_a)
         .def_static("packed", &RowsHandle::packed, "rows"_a, "y"_a, "weights"_a.none(),
-                    "scale"_a.none(), "row_shift"_a.none(), "lines"_a.noconvert(),
+                    "mean"_a.none(), "scale"_a.none(), "places"_a, "block"_a, "lines"_a.noconvert(),
                     "bytes"_a.noconvert())
-        .def("packed_bytes", &RowsHandle::packed_bytes)
+        .def("packed_bytes", &RowsHandle::packed_bytes, "places"_a, "block"_a)
         .def_prop_ro("shape", [](const RowsHandle& rows) {
             return std::make_tuple(rows.view().count, rows.view().width);
         });

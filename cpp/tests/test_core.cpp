@@ -210,7 +210,9 @@ struct Problem {
     bool standardized, averaged, fit_intercept;
     Order order;
     Doubles y, weights;  // weights may be empty: all one
-    Doubles w, b, sum_w, sum_b, mean, scale, precision, row_shift;
+    Doubles w, b, sum_w, sum_b, mean, scale, precision;
+    std::size_t block;                 // of the packed examples
+    std::vector<std::int32_t> places;  // of their inputs
     double rate, steps = 11.0;
 
     Problem(Random& random, const Data& data, std::size_t outputs, bool standardized, bool averaged,
@@ -231,7 +233,8 @@ struct Problem {
           mean(random.vector(data.width)),
           scale(random.vector(data.width)),
           precision(data.width),
-          row_shift(data.count),
+          block(random.below(data.width + 1)),
+          places(data.width),
           rate(1.0 / (2.0 + static_cast<double>(data.width))) {  // stable for every criterion
         for (double& value : scale) value = 1.0 + 0.4 * value;
         if (!standardized) {
@@ -239,11 +242,10 @@ struct Problem {
             scale.assign(data.width, 1.0);
         }
         for (std::size_t j = 0; j < data.width; ++j) precision[j] = 1.0 / (scale[j] * scale[j]);
-        for (std::size_t l = 0; l < data.count; ++l) {
-            for (std::size_t j = 0; j < data.width; ++j) {
-                row_shift[l] += mean[j] * precision[j] * (data.at(l, j) - mean[j]);
-            }
-        }
+        Order shuffled(data.width);
+        for (std::size_t j = 0; j < data.width; ++j) shuffled[j] = static_cast<std::int64_t>(j);
+        shuffle(shuffled.data(), data.width, random.below(1000), 0);
+        places.assign(shuffled.begin(), shuffled.end());
     }
 
     // Algorithm 8.1 on explicitly centred rows; the accumulators add age times each step.
@@ -291,26 +293,69 @@ struct Problem {
         std::size_t size = 0;
         for (std::size_t l = 0; l < data.count; ++l) {
             std::size_t stored = 0;
-            for (std::size_t j = 0; j < data.width; ++j) stored += data.at(l, j) != 0.0;
-            size += (32 + stored * 12 + 63) / 64;
+            for (std::size_t j = 0; j < data.width; ++j) {
+                stored += data.at(l, j) != 0.0 && places[j] >= static_cast<std::int32_t>(block);
+            }
+            size += (24 + 8 * block + 12 * stored + 63) / 64;
         }
-        CHECK(kernels.pack(plain, nullptr, nullptr, {}, nullptr, nullptr) == size, "%s width %zu",
-              kernels.isa, data.width);
+        const Packing packing{block, places.data(), standardized ? mean.data() : nullptr,
+                              standardized ? scale.data() : nullptr};
+        CHECK(kernels.pack(plain, nullptr, nullptr, packing, nullptr, nullptr) == size,
+              "%s width %zu", kernels.isa, data.width);
         Packed packed{std::vector<std::int32_t>(data.count + 1), std::vector<Packed::Line>(size),
                       plain};
-        kernels.pack(plain, y.data(), weights.empty() ? nullptr : weights.data(),
-                     standardized ? Standardization{nullptr, scale.data(), row_shift.data()}
-                                  : Standardization{},
+        kernels.pack(plain, y.data(), weights.empty() ? nullptr : weights.data(), packing,
                      packed.first_lines.data(),
                      reinterpret_cast<unsigned char*>(packed.lines.data()));
         packed.rows = {Layout::packed, packed.lines.data(), packed.first_lines.data(),
-                       nullptr,        data.count,          data.width};
+                       nullptr,        data.count,          data.width,
+                       block};
         return packed;
+    }
+
+    // Weights of packed inputs: at their places, times the scale.
+    Doubles to_places(const Doubles& weights_of_inputs) const {
+        Doubles placed(weights_of_inputs.size());
+        for (std::size_t i = 0; i < placed.size(); ++i) {
+            const std::size_t j = i % data.width;
+            placed[i - j + places[j]] = weights_of_inputs[i] * scale[j];
+        }
+        return placed;
+    }
+    Doubles from_places(const Doubles& placed) const {
+        Doubles weights_of_inputs(placed.size());
+        for (std::size_t i = 0; i < placed.size(); ++i) {
+            const std::size_t j = i % data.width;
+            weights_of_inputs[i] = placed[i - j + places[j]] / scale[j];
+        }
+        return weights_of_inputs;
     }
 
     // Sparse examples are packed for training, dense ones may be.
     Tally run(const Kernels& kernels, int threads, bool as_packed = false) {
+        if (!as_packed && is_dense(data.layout)) {
+            return run_on(
+                kernels, threads, data.rows(),
+                standardized ? Standardization{mean.data(), scale.data()} : Standardization{});
+        }
+        Doubles centre(data.width);
+        for (std::size_t j = 0; j < data.width; ++j) {
+            if (places[j] >= static_cast<std::int32_t>(block))
+                centre[places[j]] = mean[j] / scale[j];
+        }
         const Packed packed = pack(kernels);
+        w = to_places(w);
+        sum_w = to_places(sum_w);
+        const Tally tally =
+            run_on(kernels, threads, packed.rows,
+                   standardized ? Standardization{centre.data(), nullptr} : Standardization{});
+        w = from_places(w);
+        sum_w = from_places(sum_w);
+        return tally;
+    }
+
+    Tally run_on(const Kernels& kernels, int threads, const Rows& rows,
+                 const Standardization& statistics) {
         Doubles scores(outputs > 1 ? order.size() * outputs : 0);
         const LinearState state{outputs,
                                 w.data(),
@@ -318,9 +363,6 @@ struct Problem {
                                 averaged ? sum_w.data() : nullptr,
                                 averaged ? sum_b.data() : nullptr,
                                 steps};
-        const Standardization statistics = standardized
-                                               ? Standardization{mean.data(), scale.data(), nullptr}
-                                               : Standardization{nullptr, nullptr, nullptr};
         const Pass pass{order.data(),
                         order.size(),
                         y.data(),
@@ -331,7 +373,6 @@ struct Problem {
                         fit_intercept,
                         threads,
                         outputs > 1 ? scores.data() : nullptr};
-        const Rows rows = as_packed || !is_dense(data.layout) ? packed.rows : data.rows();
         return kernels.stochastic_gradient(rows, state, statistics, pass);
     }
 };

@@ -20,6 +20,7 @@ struct Rows {
     const std::int64_t* starts;   // sparse only: L + 1 offsets into values and columns
     std::size_t count;            // L
     std::size_t width;            // d
+    std::size_t block = 0;        // packed only: inputs stored whether zero or not
 };
 
 // A criterion Q(y, f) and its parameter (the margin beta, or the tube epsilon).
@@ -52,11 +53,18 @@ struct LinearState {
     double steps;         // examples seen before this pass (for the average)
 };
 
-// The statistics of implicitly standardised inputs; `scale` null means raw inputs.
+// The statistics of implicitly standardised inputs; both null for raw inputs.
 struct Standardization {
-    const double* mean;       // m_j
-    const double* scale;      // s_j
-    const double* row_shift;  // sum_j m_j (x_lj - m_j) / s_j^2, one an example; for packing
+    const double* mean;   // m_j; for packed examples, c_j
+    const double* scale;  // s_j; for packed examples, null: they are scaled
+};
+
+// How examples are packed (packed_rows.hpp); mean and scale null for raw inputs.
+struct Packing {
+    std::size_t block;           // inputs that are stored whether zero or not
+    const std::int32_t* places;  // the new place of each input; 0..block-1 for those
+    const double* mean;
+    const double* scale;
 };
 
 struct Pass {
@@ -103,7 +111,7 @@ struct Kernels {
                                  const Pass&);
     void (*decision)(const Rows&, std::size_t outputs, const double* w, const double* b,
                      double* out, int threads);
-    std::size_t (*pack)(const Rows&, const double* y, const double* weights, const Standardization&,
+    std::size_t (*pack)(const Rows&, const double* y, const double* weights, const Packing&,
                         std::int32_t* lines, unsigned char* bytes);
     void (*moments)(const Rows&, std::size_t count, const std::int64_t* order,
                     const double* weights, double* mean, double* variance);

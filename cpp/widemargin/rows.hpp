@@ -9,9 +9,7 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// GCC's and Clang's vector types: one source for every instruction set, and the same order of
-// additions on all of them.
-using Lanes8 = double __attribute__((vector_size(64), aligned(8)));
+// GCC's and Clang's vector types: one source for every instruction set.
 using Lanes4 = double __attribute__((vector_size(32), aligned(8)));
 using Lanes2 = double __attribute__((vector_size(16), aligned(8)));
 
@@ -26,15 +24,41 @@ template <class Lanes, class T>
     }
 }
 
-// Calls step(lanes, j) for all of 0..n-1 in registers of 8, then 4, 2 and 1: what one loop stores
-// the next can load without waiting, since both cut a vector at the same places.
+// Registers of 32 bytes where there are any: larger stores, reloaded at once by the next example,
+// measured slower on CPUs that have them.
+#if defined(__AVX__)
+using Register = Lanes4;
+#else
+using Register = Lanes2;
+#endif
+constexpr std::size_t kRegister = sizeof(Register) / sizeof(double);
+
+[[gnu::always_inline]] inline double sum(double one) {
+    return one;
+}
+[[gnu::always_inline]] inline double sum(Lanes2 two) {
+    return two[0] + two[1];
+}
+[[gnu::always_inline]] inline double sum(Lanes4 four) {
+    return sum(__builtin_shufflevector(four, four, 0, 1) +
+               __builtin_shufflevector(four, four, 2, 3));
+}
+// Calls step(lanes, j) for what whole registers leave of 0..n-1, in pieces of 2 and 1.
+template <class Step>
+[[gnu::always_inline]] inline void for_rest(std::size_t n, std::size_t j, Step&& step) {
+    if constexpr (kRegister > 2) {
+        if (n & 2) step(Lanes2{}, j), j += 2;
+    }
+    if (n & 1) step(double{}, j);
+}
+
+// Calls step(lanes, j) for all of 0..n-1. What one loop stores the next can load without waiting,
+// since all cut a vector at the same places.
 template <class Step>
 [[gnu::always_inline]] inline void for_lanes(std::size_t n, Step&& step) {
     std::size_t j = 0;
-    for (; j + 8 <= n; j += 8) step(Lanes8{}, j);
-    if (n & 4) step(Lanes4{}, j), j += 4;
-    if (n & 2) step(Lanes2{}, j), j += 2;
-    if (n & 1) step(double{}, j);
+    for (; j + kRegister <= n; j += kRegister) step(Register{}, j);
+    for_rest(n, j, step);
 }
 
 template <class Lanes>
@@ -42,26 +66,19 @@ template <class Lanes>
     *reinterpret_cast<Lanes*>(to) = value;
 }
 
-// sum over j of term(j), in short chains: an update must wait for this sum
+// sum over j of term(lanes, j), in short chains: an update must wait for this sum
 template <class Term>
 [[gnu::always_inline]] inline double sum_lanes(std::size_t n, Term&& term) {
-    Lanes8 even{}, odd{};
+    Register even{}, odd{};
     std::size_t j = 0;
-    for (; j + 16 <= n; j += 16) {
-        even += term(Lanes8{}, j);
-        odd += term(Lanes8{}, j + 8);
+    for (; j + 2 * kRegister <= n; j += 2 * kRegister) {
+        even += term(Register{}, j);
+        odd += term(Register{}, j + kRegister);
     }
-    if (n & 8) even += term(Lanes8{}, j), j += 8;
-    const Lanes8 both = even + odd;
-    Lanes4 four = __builtin_shufflevector(both, both, 0, 1, 2, 3) +
-                  __builtin_shufflevector(both, both, 4, 5, 6, 7);
-    if (n & 4) four += term(Lanes4{}, j), j += 4;
-    Lanes2 two =
-        __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
-    if (n & 2) two += term(Lanes2{}, j), j += 2;
-    double sum = two[0] + two[1];
-    if (n & 1) sum += term(double{}, j);
-    return sum;
+    if (n & kRegister) even += term(Register{}, j), j += kRegister;
+    double total = sum(even + odd);
+    for_rest(n, j, [&](auto lanes, std::size_t at) { total += sum(term(lanes, at)); });
+    return total;
 }
 
 template <class T>
@@ -108,7 +125,7 @@ struct DenseRow {
     }
 
     // w += a x
-    void add_to(double* w, double a) const {
+    [[gnu::always_inline]] void add_to(double* w, double a) const {
         for_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
             store(w + j, load<Lanes>(w + j) + a * load<Lanes>(x + j));
         });
@@ -120,7 +137,8 @@ struct DenseRow {
         });
     }
     // w += a (x - m) * s, element by element
-    void add_to(double* w, double a, const double* s, const double* m) const {
+    [[gnu::always_inline]] void add_to(double* w, double a, const double* s,
+                                       const double* m) const {
         for_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
             const Lanes centred = load<Lanes>(x + j) - load<Lanes>(m + j);
             store(w + j, load<Lanes>(w + j) + a * centred * load<Lanes>(s + j));
@@ -144,7 +162,7 @@ struct SparseRow {
         if (i < count) even += w[j[i]] * x[i];
         return even + odd;
     }
-    void add_to(double* w, double a) const {
+    [[gnu::always_inline]] void add_to(double* w, double a) const {
         for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
     }
 };

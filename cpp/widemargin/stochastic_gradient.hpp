@@ -8,8 +8,8 @@
 //
 //   w_j += delta (x_j - m_j) / s_j^2
 //
-// Dense rows do just that.  Packed rows hold only the non-zero inputs, scaled: xh = z - c with
-// z_j = x_j / s_j and c_j = m_j / s_j the same for every example.  Write v = u - t c: the step is
+// Dense rows do just that.  Packed rows train v itself.  Their inputs are xh, or, where most are
+// zero, z with xh = z - c and c the same for every example.  Write v = u - t c: the step is
 // u += delta z and t += delta, which touches only the non-zero inputs, and exactly
 //
 //   f(x_l) = u . z_l - u . c - t c . (z_l - c) + b
@@ -58,13 +58,14 @@ struct RawUnit : Unit {
         : Unit(state, k, width) {}
 
     template <class Row>
-    double f(const Row& x, double) const {
+    [[gnu::always_inline]] double f(const Row& x, double) const {
         return x.dot(w.data()) + b;
     }
 
     // `age` examples came before this one (for the average)
     template <class Row>
-    void step(const Row& x, double, double delta, double delta_b, double age) {
+    [[gnu::always_inline]] void step(const Row& x, double, double delta, double delta_b,
+                                     double age) {
         x.add_to(w.data(), delta);
         b += delta_b;
         if (averaged) {
@@ -88,12 +89,13 @@ struct CentredUnit : Unit {
     }
 
     template <class Row>
-    double f(const Row& x, double) const {
+    [[gnu::always_inline]] double f(const Row& x, double) const {
         return x.dot(w.data(), mean.data()) + b;
     }
 
     template <class Row>
-    void step(const Row& x, double, double delta, double delta_b, double age) {
+    [[gnu::always_inline]] void step(const Row& x, double, double delta, double delta_b,
+                                     double age) {
         x.add_to(w.data(), delta, precision.data(), mean.data());
         b += delta_b;
         if (averaged) {
@@ -105,29 +107,25 @@ struct CentredUnit : Unit {
 
 // Standardised packed inputs: during the pass w holds u.
 struct SplitUnit : Unit {
-    const Standardization& s;
-    AlignedVector c;
+    const double* c;
     double c_dot_c;
     double offset;  // b - u . c
     double t = 0.0, sum_t = 0.0;
 
     SplitUnit(const LinearState& state, const Standardization& s, std::size_t k, std::size_t width)
-        : Unit(state, k, width), s(s), c(width) {
-        for (std::size_t j = 0; j < width; ++j) {
-            c.data()[j] = s.mean[j] / s.scale[j];
-            w.data()[j] *= s.scale[j];
-        }
-        c_dot_c = dot(c.data(), c.data(), width);
-        offset = b - dot(w.data(), c.data(), width);
-    }
+        : Unit(state, k, width),
+          c(s.mean),
+          c_dot_c(dot(c, c, width)),
+          offset(b - dot(w.data(), c, width)) {}
 
     template <class Row>
-    double f(const Row& z, double shift) const {
+    [[gnu::always_inline]] double f(const Row& z, double shift) const {
         return z.dot(w.data()) + (offset - t * shift);
     }
 
     template <class Row>
-    void step(const Row& z, double shift, double delta, double delta_b, double age) {
+    [[gnu::always_inline]] void step(const Row& z, double shift, double delta, double delta_b,
+                                     double age) {
         z.add_to(w.data(), delta);
         t += delta;
         b += delta_b;
@@ -141,8 +139,8 @@ struct SplitUnit : Unit {
 
     void finish(const LinearState& state, std::size_t k) {
         for (std::size_t j = 0; j < width; ++j) {
-            w.data()[j] = (w.data()[j] - t * c.data()[j]) / s.scale[j];
-            if (averaged) sum_w.data()[j] = (sum_w.data()[j] - sum_t * c.data()[j]) / s.scale[j];
+            w.data()[j] -= t * c[j];
+            if (averaged) sum_w.data()[j] -= sum_t * c[j];
         }
         Unit::finish(state, k);
     }
@@ -241,8 +239,8 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
         with_criterion(pass.criterion, [&](auto q) {
             const auto run = [&](std::size_t k) {
                 using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
-                return s.scale ? pass_over_output<Standardized>(x, q, state, s, pass, rows.width, k)
-                               : pass_over_output<RawUnit>(x, q, state, s, pass, rows.width, k);
+                return s.mean ? pass_over_output<Standardized>(x, q, state, s, pass, rows.width, k)
+                              : pass_over_output<RawUnit>(x, q, state, s, pass, rows.width, k);
             };
             std::int64_t updates = 0;
             double criterion = 0.0;

@@ -43,12 +43,14 @@ class Rows:
         rows: Rows,
         y: FloatArray,
         weights: FloatArray | None,
+        mean: FloatArray | None,
         scale: FloatArray | None,
-        row_shift: FloatArray | None,
+        places: NDArray[np.int32],
+        block: int,
         lines: NDArray[np.int32],
         bytes: NDArray[np.uint8],
     ) -> Rows: ...
-    def packed_bytes(self) -> int: ...
+    def packed_bytes(self, places: NDArray[np.int32], block: int) -> int: ...
 
 def stochastic_gradient(
     rows: Rows,

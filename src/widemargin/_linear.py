@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import make_pipeline
@@ -32,7 +33,6 @@ from widemargin.criteria import Criterion
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
 DENSITY_TO_PACK = 0.35  # dense inputs with fewer non-zeros are visited as sparse ones
-OFFSET_TO_PACK = 1e3  # but not if means are so large that implicit centring would lose digits
 
 FEATURE_MAPS: dict[str, Any] = {
     "polynomial": lambda seed: PolynomialFeatures(degree=2, include_bias=False),
@@ -92,55 +92,68 @@ class LinearLearner:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Statistics of the inputs; the examples packed if only some inputs are not zero."""
+        """Statistics of the inputs; the examples packed if many inputs are zero."""
         moments = self.state.moments
         self.scale = moments.scale if self.standardize else np.ones_like(moments.mean)
         self.mean = moments.mean if self.standardize else np.zeros_like(moments.mean)
-        if sp.issparse(self.examples.X) or (self.examples.repeated and self._mostly_zero()):
-            self.rows = self._pack()
+        sparse = sp.issparse(self.examples.X)
+        sample = self.examples.X[:: max(1, self.examples.X.shape[0] // 1000)]
+        filled = (sample != 0).sum(axis=0) / sample.shape[0]  # the non-zero part of each input
+        self.packed = sparse or (self.examples.repeated and filled.mean() < DENSITY_TO_PACK)
+        if self.packed:
+            self._pack(np.asarray(filled).ravel() > 0.5)
 
-    def _mostly_zero(self) -> bool:
-        """Whether dense examples are better visited as sparse ones."""
-        X = self.examples.X
-        sample = X[:: max(1, len(X) // 1000)]
-        few = np.count_nonzero(sample) < DENSITY_TO_PACK * sample.size
-        centred_safely = np.all(np.abs(self.mean) <= OFFSET_TO_PACK * self.scale)
-        return bool(few and centred_safely)
+    def _pack(self, block: NDArray[np.bool_]) -> None:
+        """All that a visit needs of an example side by side (packed_rows.hpp).
 
-    def _pack(self) -> _core.Rows:
-        """All that a visit needs of an example, side by side (packed_rows.hpp)."""
+        Inputs that are mostly non-zero form a block, in front of the others.
+        """
         examples, count = self.examples, self.examples.X.shape[0]
-        row_shift = None
-        if self.standardize:
-            shift = self.mean / self.scale**2
-            row_shift = np.empty((count, 1))
-            offset = np.array([-shift @ self.mean])
-            _core.decision(self.rows, shift[None], offset, row_shift, self.threads)
-        return _core.Rows.packed(
+        self.inputs = np.argsort(~block, kind="stable")  # the input at each place
+        places = np.argsort(self.inputs).astype(np.int32)
+        self.centre = np.where(block, 0.0, self.mean / self.scale)[self.inputs]
+        size = int(block.sum())
+        self.rows = _core.Rows.packed(
             self.rows,
             examples.y,
             examples.weights,
+            self.mean if self.standardize else None,
             self.scale if self.standardize else None,
-            None if row_shift is None else row_shift[:, 0],
+            places,
+            size,
             np.empty(count + 1, dtype=np.int32),
-            np.empty(self.rows.packed_bytes(), dtype=np.uint8),
+            np.empty(self.rows.packed_bytes(places, size), dtype=np.uint8),
         )
+
+    def _to_core(self, w: FloatArray) -> FloatArray:
+        """Weights as the core trains them: w itself, or those of packed inputs."""
+        return np.ascontiguousarray((w * self.scale)[:, self.inputs]) if self.packed else w
+
+    def _from_core(self, w: FloatArray) -> FloatArray:
+        if not self.packed:
+            return w
+        back = np.empty_like(w)
+        back[:, self.inputs] = w
+        return back / self.scale
 
     @np.errstate(over="ignore", invalid="ignore")  # divergence is reported by the loop, once
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, mean = self.state, self.mean
-        b = state.c + state.w @ mean
-        sum_b = None
+        w, b = self._to_core(state.w), state.c + state.w @ mean
+        sum_w = sum_b = None
         if state.sum_w is not None and state.sum_c is not None:
-            sum_b = state.sum_c + state.sum_w @ mean
+            sum_w, sum_b = self._to_core(state.sum_w), state.sum_c + state.sum_w @ mean
+        centre = self.centre if self.packed else mean
         tally = Tally(
             *_core.stochastic_gradient(
                 self.rows,
-                state.w,
+                w,
                 b,
-                sum_w=state.sum_w,
+                sum_w=sum_w,
                 sum_b=sum_b,
                 steps=state.steps,
+                mean=centre if self.standardize else None,
+                scale=self.scale if self.standardize and not self.packed else None,
                 order=order,
                 y=self.examples.y,
                 weights=self.examples.weights,
@@ -150,12 +163,12 @@ class LinearLearner:
                 rate=rate,
                 fit_intercept=self.fit_intercept,
                 threads=self.threads,
-                mean=self.mean if self.standardize else None,
-                scale=self.scale if self.standardize else None,
             )
         )
+        state.w = self._from_core(w)
         state.c = b - state.w @ mean
-        if sum_b is not None and state.sum_w is not None:
+        if sum_w is not None and sum_b is not None:
+            state.sum_w = self._from_core(sum_w)
             state.sum_c = sum_b - state.sum_w @ mean
         state.steps += len(order)
         state.updates += tally.updates

@@ -59,7 +59,7 @@ class Perceptron(LinearClassifier):
     average : bool, default=False
         Whether to return the mean of the weights over all steps: less noise, same cost.
     standardize : bool, default=False
-        Whether to give every input mean 0 and variance 1, without copying or filling the data.
+        Whether to give every input mean 0 and variance 1, without changing or filling the data.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine (thesis 3.3). A name stands for scikit-learn's map of standardised inputs:
         `PolynomialFeatures` (degree 2), `RBFSampler` or `Nystroem` (500 components).
@@ -218,7 +218,7 @@ class MarginPerceptron(LinearClassifier):
     average : bool, default=False
         Whether to return the mean of the weights over all steps.
     standardize : bool, default=True
-        Whether to give every input mean 0 and variance 1, without copying or filling the data.
+        Whether to give every input mean 0 and variance 1, without changing or filling the data.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine, as in `Perceptron`.
     early_stopping : bool, default=False

@@ -45,8 +45,10 @@ def _augmented(radius: float, bias: bool) -> float:
 def novikoff_bound(radius: float, margin: float, *, bias: bool = False) -> float:
     r"""Mistakes of the Perceptron on separable data (Novikoff; Block): :math:`4 R^2 / \rho^2`.
 
-    With the half margin :math:`\gamma = \rho/2`, :math:`y_l\, u \cdot x_l \ge \gamma` for a unit
-    vector *u*, this is the :math:`R^2/\gamma^2` of the lectures.
+    ρ is the full width between the classes, as in the thesis.  Fleuret's lecture writes the same
+    bound as :math:`4R^2/\gamma^2`, his γ being that width.  Rakotomamonjy's writes it as
+    :math:`R^2/\rho^2`, his ρ being the half margin: :math:`y_l\, u \cdot x_l \ge \rho` for a unit
+    vector *u*.
 
     Parameters
     ----------

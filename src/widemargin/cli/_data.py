@@ -6,6 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from widemargin.cli._console import say
+
+INDEX_BASE = "svmlight_index_base_"  # attribute of models trained on svmlight files
+
 DataArgument = Annotated[
     Path, typer.Argument(help="Data file: .csv, .tsv, .parquet, .svm or .npz.", show_default=False)
 ]
@@ -16,9 +20,20 @@ FormatOption = Annotated[
 NoHeaderOption = Annotated[
     bool, typer.Option("--no-header", help="The first line of the CSV file is data.")
 ]
+IndexBaseOption = Annotated[
+    int | None,
+    typer.Option(
+        "--index-base", min=0, max=1, help="Number of the first column of an svmlight file: 0 or 1."
+    ),
+]
 
 # How the command line calls what the messages of `read_table` speak of.
-OPTIONS = {"header=False": "--no-header", "set format=": "use --format"}
+OPTIONS = {
+    "header=False": "--no-header",
+    "set format=": "use --format",
+    "set index_base=": "use --index-base ",
+    "index_base=": "--index-base ",
+}
 
 
 def read(path: Path, *, no_header: bool, **options: Any) -> Any:
@@ -44,14 +59,19 @@ def named(table: Any) -> Any:
 
 
 def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
-    """Function (path, target, format, no_header) that returns the inputs of `model`, and y."""
+    """Function (path, target, format, no_header, index_base) that returns the inputs, and y."""
     from widemargin.tables import text_columns
 
     text = text_columns(model)
 
     def inputs(
-        path: Path, target: str | None, format: str | None, no_header: bool
+        path: Path,
+        target: str | None,
+        format: str | None,
+        no_header: bool,
+        index_base: int | None,
     ) -> tuple[Any, Any]:
+        known = getattr(model, INDEX_BASE, None) if index_base is None else index_base
         table = read(
             path,
             target=target,
@@ -59,10 +79,29 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
             no_header=no_header,
             text_columns=text,
             n_features=model.n_features_in_,
+            index_base=known,
         )
+        if known is None and table.index_base == 1:
+            _warn_of_index_base(table.X, path)
         return _matched(model, table, path, text), table.y
 
     return inputs
+
+
+def remember_index_base(model: Any, table: Any) -> None:
+    """Note on the model how its svmlight file counts the columns; `save` keeps it."""
+    if table.index_base is not None:
+        setattr(model, INDEX_BASE, table.index_base)
+
+
+def _warn_of_index_base(X: Any, path: Path) -> None:
+    """Say that columns were taken to start at 1, unless only that fits the width of the model."""
+    if X.nnz and X.indices.max() + 1 < X.shape[1]:
+        say(
+            f"warning: {path}: columns are taken to start at 1, but would fit the model from 0 "
+            "too; say which with --index-base",
+            "yellow",
+        )
 
 
 def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:

@@ -7,7 +7,13 @@ import numpy as np
 import typer
 
 from widemargin.cli._console import JsonOption, check_output, print_facts, print_json
-from widemargin.cli._data import DataArgument, FormatOption, NoHeaderOption, reader_for
+from widemargin.cli._data import (
+    DataArgument,
+    FormatOption,
+    IndexBaseOption,
+    NoHeaderOption,
+    reader_for,
+)
 from widemargin.cli._train import error_rate
 
 ModelArgument = Annotated[
@@ -27,6 +33,7 @@ def predict(
     ] = None,
     format: FormatOption = None,
     no_header: NoHeaderOption = False,
+    index_base: IndexBaseOption = None,
     json: JsonOption = False,
 ) -> None:
     """Predict the classes of the rows of a data file.
@@ -40,7 +47,7 @@ def predict(
     fitted = load(model)
     if not hasattr(fitted, "predict") or not hasattr(fitted, "classes_"):
         raise ValueError(f"{model}: holds a {type(fitted).__name__}, which is no fitted classifier")
-    X, y = reader_for(fitted)(data, target, format, no_header)
+    X, y = reader_for(fitted)(data, target, format, no_header, index_base)
     columns = {"prediction": fitted.predict(X)} | (_scores(fitted, X) if scores else {})
     rate = None if target is None else error_rate(fitted, X, y)
     write_predictions(output, columns)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from widemargin.cli._console import JsonOption, listing, number, out, print_facts, print_json
+from widemargin.cli._data import INDEX_BASE
 from widemargin.cli._predict import ModelArgument
 
 DEPENDENCIES = (
@@ -44,6 +45,7 @@ def info(model: ModelArgument, json: JsonOption = False) -> None:
         "classes": getattr(last, "classes_", None),
         "n_features": getattr(fitted, "n_features_in_", None),
         "feature_names": getattr(fitted, "feature_names_in_", None),
+        "index_base": getattr(fitted, INDEX_BASE, None),
         "training": record,
     }
     if json:
@@ -65,6 +67,7 @@ def _print_model(result: dict[str, Any]) -> None:
             "classes": None if classes is None else listing(classes),
             "features": result["n_features"],
             "names": None if names is None else listing(names),
+            "first column": result["index_base"],
         }
     )
     out.print()

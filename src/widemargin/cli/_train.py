@@ -26,10 +26,12 @@ from widemargin.cli._console import (
 from widemargin.cli._data import (
     DataArgument,
     FormatOption,
+    IndexBaseOption,
     NoHeaderOption,
     named,
     read,
     reader_for,
+    remember_index_base,
 )
 
 WORDS = {"true": True, "false": False, "null": None, "none": None}
@@ -50,6 +52,7 @@ def train(
     ] = None,
     format: FormatOption = None,
     no_header: NoHeaderOption = False,
+    index_base: IndexBaseOption = None,
     test: Annotated[
         Path | None, typer.Option(help="Data file on which to measure the test error.")
     ] = None,
@@ -71,7 +74,7 @@ def train(
     check_output(output)
     if test is not None and not test.is_file():
         raise FileNotFoundError(f"{test}: there is no such file")
-    table = read(data, target=target, format=format, no_header=no_header)
+    table = read(data, target=target, format=format, no_header=no_header, index_base=index_base)
     if table.y is None:
         raise ValueError(f"{data}: which column is the target? name it with --target")
     X = named(table)
@@ -81,11 +84,13 @@ def train(
     with progress_bar(estimator, quiet=quiet):
         fitted.fit(X, table.y)
     seconds = time.perf_counter() - start
+    remember_index_base(fitted, table)
     save(fitted, output)  # before anything else can go wrong
 
     summary = _summary(fitted, estimator, X, table.y) | {"seconds": seconds, "file": str(output)}
     if test is not None:
-        X_test, y_test = reader_for(fitted)(test, table.target_name, format, no_header)
+        options = (table.target_name, format, no_header, index_base)
+        X_test, y_test = reader_for(fitted)(test, *options)
         summary |= {"test_rows": len(y_test), "test_error": error_rate(fitted, X_test, y_test)}
     if json:
         print_json(summary)

@@ -3,6 +3,7 @@
 import itertools
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from widemargin.tables._table import DataFileError, Table
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
 
 
-def read_svmlight(path: Path, target: str | int | None, n_features: int | None) -> Table:
+def read_svmlight(
+    path: Path, target: str | int | None, n_features: int | None, index_base: int | None
+) -> Table:
     if target not in (None, "label"):
         raise DataFileError(f"{path}: the target is the label of each line; leave out {target=}")
     try:
         with open_data(path) as stream:
-            X, y = load_svmlight_file(stream, n_features=n_features)
+            X, y = load_svmlight_file(stream, zero_based=True)  # numbers as in the file
     except (ValueError, OverflowError) as error:
         with open_data(path) as stream:
             place = next((n for n, line in enumerate(stream, 1) if not _is_svmlight(line)), None)
@@ -30,7 +33,31 @@ def read_svmlight(path: Path, target: str | int | None, n_features: int | None) 
         raise DataFileError(
             f"{path}: {what}; lines are 'label index:value ...' with growing indices"
         ) from error
-    return _checked_table(X, y, "label", path)
+    uses_zero = X.nnz > 0 and X.indices.min() == 0
+    if index_base is None:
+        index_base = 0 if uses_zero else 1
+    elif index_base == 1 and uses_zero:
+        raise DataFileError(
+            f"{path}: has a column 0 where index_base=1 makes 1 the first; set index_base=0 if "
+            "the training file counts from 0 too"
+        )
+    X = _columns_from(index_base, X, n_features, path)
+    return replace(_checked_table(X, y, "label", path), index_base=index_base)
+
+
+def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -> Any:
+    """X without the columns before the first one, `n_features` wide."""
+    largest = int(X.indices.max()) if X.nnz else index_base - 1
+    width = largest + 1 - index_base
+    if n_features is not None and width > n_features:
+        raise DataFileError(
+            f"{path}: has a column {largest}, the last of n_features={n_features} is "
+            f"{n_features - 1 + index_base} (index_base={index_base}); give a file with the "
+            "columns of the training file"
+        )
+    shape = (X.shape[0], width if n_features is None else n_features)
+    X.indices -= index_base
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 
 
 def _is_svmlight(line: bytes) -> bool:

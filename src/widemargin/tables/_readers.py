@@ -22,6 +22,7 @@ def read_table(
     header: bool = True,
     text_columns: Sequence[str] | None = None,
     n_features: int | None = None,
+    index_base: int | None = None,
 ) -> Table:
     """Read a data file: CSV, TSV, Parquet, svmlight or NumPy archive.
 
@@ -41,8 +42,11 @@ def read_table(
         The columns to read as text, all others being numbers; X is then always a DataFrame.  For
         prediction, pass ``text_columns(model)``.  None: found from the file.
     n_features : int or None, default=None
-        Number of features of an svmlight file, which does not tell it.  Feature numbers start at
-        1 unless the file uses 0.
+        Number of features of an svmlight file, which does not tell it.
+    index_base : {0, 1} or None, default=None
+        The number of the first feature in an svmlight file, which does not tell it either.  None:
+        0 if the file uses the number 0, else 1.  For prediction, pass the ``index_base`` of the
+        table that the model was trained on: a file of a few rows may suggest another.
 
     Returns
     -------
@@ -78,9 +82,11 @@ def read_table(
     """
     path = Path(path)
     kind = format_of(path, format)
+    if index_base not in (None, 0, 1):
+        raise ValueError(f"index_base={index_base!r}; use 0, 1 or None (found from the file)")
     try:
         if kind == "svmlight":
-            return read_svmlight(path, target, n_features)
+            return read_svmlight(path, target, n_features, index_base)
         if kind == "npz":
             return read_npz(path, target)
         if kind == "parquet":

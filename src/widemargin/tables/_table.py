@@ -26,12 +26,15 @@ class Table:
         Names of the columns of X; empty if the format has none (svmlight, npz).
     target_name : str or None
         Name of the target.
+    index_base : {0, 1} or None
+        The number of the first column in an svmlight file, as given or as found.
     """
 
     X: Any
     y: np.ndarray | None
     feature_names: tuple[str, ...]
     target_name: str | None
+    index_base: int | None = None
 
 
 def find_column(names: Sequence[str], wanted: str | int, path: object) -> int:
