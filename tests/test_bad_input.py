@@ -406,3 +406,15 @@ def test_sparse_matrix_that_lies_about_its_shape(name):
     lying.indices[0] = 10_000_000
     with pytest.raises((ValueError, IndexError)):
         make(name).fit(lying, Y)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_inputs_whose_squares_overflow(sparse):
+    X = np.array([[1.0, 1e200], [2.0, -1e200], [3.0, 1.0]])
+    with pytest.raises(ValueError, match="column 1 of X, counted from 0, holds values too large"):
+        widemargin.MarginPerceptron().fit(sp.csr_array(X) if sparse else X, [0, 1, 1])
+
+
+def test_one_class_is_shown_as_it_was_given():
+    with pytest.raises(ValueError, match=r"one class only \('yes'\)"):
+        widemargin.Perceptron().fit([[1.0], [2.0]], ["yes", "yes"])

@@ -359,12 +359,30 @@ def test_errors_of_files(csv, model, tmp_path):
     assert "No such file" in fails("info", tmp_path / "none")
     assert "no complete model file" in fails("info", csv)
     assert "no complete model file" in fails("predict", csv, csv, *out)
-    assert "unknown suffix" in fails("predict", model, csv, "-o", tmp_path / "p.doc")
+    assert "predictions go to .csv" in fails("predict", model, csv, "-o", tmp_path / "p.doc")
     assert "no model 'none'" in fails("models", "none")
     save(StandardScaler().fit([[0.0], [1.0]]), tmp_path / "scaler")
     assert "no fitted classifier" in fails("predict", tmp_path / "scaler", csv, *out)
     assert run_json("info", tmp_path / "scaler")["training"]["epochs"] is None
     run("info", tmp_path / "scaler")
+
+
+def test_output_does_not_overwrite_what_is_read(csv, model, tmp_path):
+    before = csv.read_bytes(), model.read_bytes()
+    for command in (
+        ("train", csv, "--target", "y", "-o", csv),
+        ("predict", model, csv, "-o", csv),
+        ("predict", model, csv, "-o", model),
+    ):
+        assert "would overwrite" in fails(*command)
+    assert (csv.read_bytes(), model.read_bytes()) == before
+
+
+def test_text_for_a_model_without_column_names(mixed, numbers, tmp_path):
+    np.savez(tmp_path / "d.npz", X=numbers[0], y=numbers[1])
+    run("train", tmp_path / "d.npz", "-o", tmp_path / "m", "--quiet")
+    line = fails("predict", tmp_path / "m", mixed, "-o", tmp_path / "p.csv")
+    assert "mixed.csv: has text or missing values" in line
 
 
 PREDICTION_ERRORS = [

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_ke
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import KernelPerceptron, Perceptron, reference
-from widemargin.kernel_perceptron import BLOCK
+from widemargin._dual import BLOCK
 
 ROWS = 2 * BLOCK + 88  # the last block is not full
 IN_ORDER = {"shuffle": False, "tol": None}

@@ -59,8 +59,8 @@ def test_packed_rows_check_what_they_get():
     rows = _core.Rows.dense(np.eye(3))
     places = np.arange(3, dtype=np.int32)
 
-    def pack(size, places=places, block=1):
-        y, lines = np.ones(3), np.empty(4, dtype=np.int32)
+    def pack(size, places=places, block=1, y=1.0):
+        y, lines = np.full(3, y), np.empty(4, dtype=np.int32)
         memory = np.empty(size, dtype=np.uint8)
         return _core.Rows.packed(rows, y, None, None, None, places, block, lines, memory)
 
@@ -70,6 +70,8 @@ def test_packed_rows_check_what_they_get():
         pack(1000, places=np.array([0, 1, 1], dtype=np.int32))
     with pytest.raises(ValueError, match="block"):
         pack(1000, block=4)
+    with pytest.raises(ValueError, match="classes"):
+        pack(1000, y=0.1)  # a float would round it
     packed = pack(rows.packed_bytes(places, 1))
     with pytest.raises(ValueError, match="packed"):
         packed.packed_bytes(places, 1)

@@ -197,6 +197,19 @@ def test_csr_stored_in_any_way_is_the_same_matrix(Model, index):
 
 
 @both
+def test_memory_that_is_strided_or_unaligned(Model):
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.normal(size=(50, 7))), np.arange(50) % 2
+    expected = model(Model, standardize=True).fit(sp.csr_array(X), y).coef_
+    strided = sp.csr_array(X)
+    strided.data, strided.indices = (np.repeat(a, 2)[::2] for a in (strided.data, strided.indices))
+    assert_array_equal(model(Model, standardize=True).fit(strided, y).coef_, expected)
+    unaligned = np.empty(X.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(X.shape)
+    unaligned[:] = X
+    assert_allclose(model(Model, standardize=True).fit(unaligned, y).coef_, expected, rtol=1e-9)
+
+
+@both
 @standardized
 def test_float32_is_close_to_float64(Model, standardize):
     rng = np.random.default_rng(0)
@@ -254,14 +267,14 @@ def test_zero_score_is_the_first_class():
 def test_same_seed_is_the_same_model_on_any_number_of_threads(Model, n_classes, make):
     rng = np.random.default_rng(0)
     X, y = make(rng.normal(size=(300, 21))), rng.integers(0, n_classes, 300)
-    first, again, threads = (
+    first, *others = (
         model(
             Model, shuffle=True, random_state=5, standardize=True, average=True, n_jobs=n_jobs
         ).fit(X, y)
-        for n_jobs in (1, None, 2)
+        for n_jobs in (1, None, 2, 200_000)
     )
     other = model(Model, shuffle=True, random_state=6, standardize=True).fit(X, y)
-    for clf in (again, threads):
+    for clf in others:
         assert_array_equal(clf.coef_, first.coef_)
         assert_array_equal(clf.intercept_, first.intercept_)
         assert_array_equal(clf.decision_function(X), first.decision_function(X))

@@ -407,7 +407,7 @@ def test_columns_keep_their_type_in_later_files(tmp_path):
     assert model[0].transform(table.X).tolist() == [[2, 1, 0, 0], [2, 0, 1, 0]]
     numbers = read_table(write(tmp_path, "n.csv", "a\n1\n2\n"), text_columns=[])
     assert isinstance(numbers.X, pd.DataFrame)
-    with pytest.raises(DataFileError, match="no column 'code'"):
+    with pytest.raises(DataFileError, match="lacks 'code', to be read as text"):
         read_table(write(tmp_path, "short.csv", "codes,n\n1,2\n"), text_columns=["code"])
     assert text_columns(StandardScaler()) is None
 
@@ -464,7 +464,7 @@ def test_predictions_come_back(name, tmp_path):
     ("name", "columns", "error", "message"),
     [
         ("p.svm", {"a": [1]}, DataFileError, ".csv, .tsv, .parquet or .npz"),
-        ("p.doc", {"a": [1]}, DataFileError, "suffix"),
+        ("p.doc", {"a": [1]}, DataFileError, ".csv, .tsv, .parquet or .npz"),
         ("p.csv", {"a": [1], "b": [1, 2]}, ValueError, "lengths"),
         ("p.csv", {}, ValueError, "lengths"),
         ("p.csv", {"a": [[1, 2]]}, ValueError, "column 'a' has shape"),
@@ -475,3 +475,18 @@ def test_unwritable_predictions_leave_nothing(name, columns, error, message, tmp
     with pytest.raises(error, match=message):
         write_predictions(tmp_path / name, columns)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "a,b,y\n1,2,u\n3,inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
+        ("a.csv", "a,b,y\n1,,u\n3,-inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
+        ("a.csv", b"a\0\x8f,b\n1,2\n", "is no text file"),
+        ("a.npz", b"\x80\x04no archive at all", "is no NumPy archive"),
+        ("a.npz", b"", "is no NumPy archive"),
+    ],
+)
+def test_infinite_values_and_files_of_another_kind(name, content, message, tmp_path):
+    with pytest.raises(DataFileError, match=message):
+        read_table(write(tmp_path, name, content))

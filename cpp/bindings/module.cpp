@@ -6,11 +6,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "widemargin/problem.hpp"
@@ -26,8 +29,6 @@ template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-constexpr std::size_t kLine = 64;  // a cache line
 
 void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
@@ -84,6 +85,9 @@ class RowsHandle {
                              Vector<std::int32_t> lines, Vector<unsigned char> bytes) {
         const Rows& x = rows.view_;
         require(y.shape(0) == x.count, "y must have one entry an example");
+        for (std::size_t l = 0; l < x.count; ++l) {
+            require(static_cast<float>(y(l)) == y(l), "y must hold classes or +-1 to be packed");
+        }
         require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
         require(mean.has_value() == scale.has_value(), "mean and scale go together");
         require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
@@ -121,7 +125,8 @@ class RowsHandle {
     const Rows& view() const { return view_; }
 
    private:
-    RowsHandle(Rows view, std::vector<nb::object> owners) : view_(view), owners_(owners) {}
+    RowsHandle(Rows view, std::vector<nb::object> owners)
+        : view_(view), owners_(std::move(owners)) {}
 
     Rows view_;
     std::vector<nb::object> owners_;  // keeps NumPy's memory alive
@@ -163,6 +168,12 @@ void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
     require(exist, "order names an example that does not exist");
 }
 
+// No more threads than CPUs: OpenMP ends the process when it cannot start those asked for.
+int at_most_one_a_cpu(int threads) {
+    const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
+    return std::clamp(threads, 1, static_cast<int>(cpus));
+}
+
 // ----------------------------------------------------------------------------------- calls
 
 TallyTuple stochastic_gradient(
@@ -183,7 +194,7 @@ TallyTuple stochastic_gradient(
             "sum_w and sum_b must have the shapes of w and b");
     const bool packed = x.layout == Layout::packed;  // then scaled already, and mean is the centre
     require(scale.has_value() == (mean.has_value() && !packed),
-            "mean and scale do not go together");
+            "mean and scale go together, but packed examples are scaled already");
     require((!mean || mean->shape(0) == x.width) && (!scale || scale->shape(0) == x.width),
             "the standardisation does not fit the examples");
     require(x.layout != Layout::sparse32 && x.layout != Layout::sparse64,
@@ -203,7 +214,7 @@ TallyTuple stochastic_gradient(
                     criterion_of(criterion, parameter),
                     rate,
                     fit_intercept,
-                    threads,
+                    at_most_one_a_cpu(threads),
                     outputs > 1 ? scores.data() : nullptr};
     nb::gil_scoped_release release;
     return as_tuple(kernels().stochastic_gradient(x, state, s, pass));
@@ -217,7 +228,7 @@ void decision(const RowsHandle& rows, Matrix<const double> w, Vector<const doubl
     require(b.shape(0) == w.shape(0), "b must have one entry a row of w");
     require(out.shape(0) == x.count && out.shape(1) == w.shape(0), "out has the wrong shape");
     nb::gil_scoped_release release;
-    kernels().decision(x, w.shape(0), w.data(), b.data(), out.data(), threads);
+    kernels().decision(x, w.shape(0), w.data(), b.data(), out.data(), at_most_one_a_cpu(threads));
 }
 
 void moments(const RowsHandle& rows, Vector<const std::int64_t> order,

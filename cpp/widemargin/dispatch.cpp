@@ -48,7 +48,7 @@ Kernels choose() {
     if (wanted == nullptr) {
         Kernels best = *tables.front();
 #ifdef WIDEMARGIN_HAS_avx2
-        // Short dependent sums gain nothing from 512 bits: AVX2 code measured a fifth faster.
+        // Short dependent sums gain nothing from AVX-512: AVX2 code measured a fifth faster.
         if (std::strcmp(best.isa, "avx512") == 0) {
             best.stochastic_gradient = avx2::table.stochastic_gradient;
         }

@@ -10,8 +10,6 @@
 // where W_j is the weight of its stored entries.
 #pragma once
 
-#include <vector>
-
 #include "widemargin/rows.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
@@ -43,7 +41,8 @@ inline void moments(const Rows& rows, std::size_t count, const std::int64_t* ord
                     const double* weights, double* mean, double* variance) {
     const std::size_t width = rows.width;
     const bool dense = rows.layout == Layout::dense32 || rows.layout == Layout::dense64;
-    std::vector<double> drift(width), stored(dense ? 0 : width);
+    const AlignedVector drift_of(width), stored_of(dense ? 0 : width);
+    double *drift = drift_of.data(), *stored = stored_of.data();
     double total = 0.0;
     for (std::size_t j = 0; j < width; ++j) mean[j] = variance[j] = 0.0;
 
@@ -60,7 +59,7 @@ inline void moments(const Rows& rows, std::size_t count, const std::int64_t* ord
         });
         for (std::size_t j = 0; j < width; ++j) mean[j] /= total;
         each([&](const auto& row, double c) {
-            add_deviations<typename X::Value>(row, c, mean, drift.data(), variance, stored.data());
+            add_deviations<typename X::Value>(row, c, mean, drift, variance, stored);
         });
     });
     for (std::size_t j = 0; j < width; ++j) {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstring>
-#include <vector>
 
 #include "widemargin/rows.hpp"
 
@@ -19,8 +18,6 @@ struct PackedHeader {
     float y;             // the target: a class or +-1, which a float holds exactly
     std::int32_t count;  // non-zero inputs behind the block
 };
-
-constexpr std::size_t kLine = 64;
 
 struct PackedRow {
     const PackedHeader& header;
@@ -82,7 +79,7 @@ inline std::size_t packed_lines(std::size_t block, std::size_t count) {
     return (size + kLine - 1) / kLine;
 }
 
-// Writes one example to `to`; `centre` is c of the places behind the block.
+// Writes one example to `to`; `centre` is c by place, with a header that lacks c . z.
 template <class Row>
 void pack_row(const Row& row, PackedHeader header, const Packing& packing, const double* centre,
               unsigned char* to) {
@@ -91,11 +88,11 @@ void pack_row(const Row& row, PackedHeader header, const Packing& packing, const
     auto* place = reinterpret_cast<std::int32_t*>(value + header.count);
     for (std::size_t j = 0; j < packing.block; ++j) block[j] = -centre[j];  // where x_j = 0
     for_non_zeros(row, [&](double x, std::int32_t j) {
-        const double z = packing.scale ? x / packing.scale[j] : x;
         const auto at = static_cast<std::size_t>(packing.places[j]);
         if (at < packing.block) {
             block[at] = packing.scale ? (x - packing.mean[j]) / packing.scale[j] : x;
         } else {
+            const double z = packing.scale ? x / packing.scale[j] : x;
             *value++ = z;
             *place++ = packing.places[j];
             header.shift += centre[at] * z;
@@ -107,12 +104,13 @@ void pack_row(const Row& row, PackedHeader header, const Packing& packing, const
 // Fills `lines` (L + 1) and, unless it is null, `bytes`; returns the number of lines.
 inline std::size_t pack(const Rows& rows, const double* y, const double* weights,
                         const Packing& packing, std::int32_t* lines, unsigned char* bytes) {
-    std::vector<double> centre(rows.width);
+    const AlignedVector centre(rows.width);
     double squares = 0.0;  // of c, behind the block
     for (std::size_t j = 0; packing.scale && j < rows.width; ++j) {
         const auto at = static_cast<std::size_t>(packing.places[j]);
-        centre[at] = packing.mean[j] / packing.scale[j];
-        if (at >= packing.block) squares += centre[at] * centre[at];
+        const double c = packing.mean[j] / packing.scale[j];
+        centre.data()[at] = c;
+        if (at >= packing.block) squares += c * c;
     }
     std::size_t line = 0;
     with_rows(rows, [&](auto x) {

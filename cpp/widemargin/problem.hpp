@@ -9,6 +9,8 @@
 
 namespace widemargin {
 
+constexpr std::size_t kLine = 64;  // bytes of a cache line
+
 enum class Layout { dense32, dense64, sparse32, sparse64, packed };
 
 // L examples of d inputs: dense in C order, compressed sparse rows, or packed for training
@@ -42,8 +44,9 @@ struct Criterion {
 // What y_lk means for output k: the target itself, or +1 for class k and -1 for the rest.
 enum class Targets { values, one_against_rest };
 
-// f_k(x) = w_k . (x - m) + b_k for K outputs, where w is scaled for raw inputs (see
-// stochastic_gradient.hpp). `sum_*` are the accumulators of the averaged weights, or null.
+// f_k(x) = w_k . (x - m) + b_k for K outputs; for packed examples w holds the weights v of their
+// inputs, at the inputs' places (see stochastic_gradient.hpp). `sum_*` are the accumulators of the
+// averaged weights, or null.
 struct LinearState {
     std::size_t outputs;  // K
     double* w;            // K x d
@@ -70,7 +73,7 @@ struct Packing {
 struct Pass {
     const std::int64_t* order;  // the examples to visit, in this order
     std::size_t count;
-    const double* y;        // L targets, or class codes 0..K-1 (packed examples have their own)
+    const double* y;  // L targets, or class codes 0..K-1 (those the examples were packed with)
     const double* weights;  // L example weights, or null (likewise)
     Targets targets;
     Criterion criterion;
@@ -123,7 +126,7 @@ struct Kernels {
 // Every table that this CPU can run, best first.
 std::vector<const Kernels*> supported_kernels();
 
-// The best instruction set of this CPU, or the one that WIDEMARGIN_ISA names.
+// The loops that are best on this CPU, or those of the instruction set that WIDEMARGIN_ISA names.
 const Kernels& kernels();
 
 }  // namespace widemargin

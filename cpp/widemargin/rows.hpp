@@ -40,9 +40,9 @@ constexpr std::size_t kRegister = sizeof(Register) / sizeof(double);
     return two[0] + two[1];
 }
 [[gnu::always_inline]] inline double sum(Lanes4 four) {
-    return sum(__builtin_shufflevector(four, four, 0, 1) +
-               __builtin_shufflevector(four, four, 2, 3));
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
+
 // Calls step(lanes, j) for what whole registers leave of 0..n-1, in pieces of 2 and 1.
 template <class Step>
 [[gnu::always_inline]] inline void for_rest(std::size_t n, std::size_t j, Step&& step) {
@@ -92,7 +92,7 @@ template <class T>
 class AlignedVector {
    public:
     explicit AlignedVector(std::size_t n)
-        : data_(static_cast<double*>(::operator new[](n * sizeof(double) + 64, kAlignment))) {
+        : data_(static_cast<double*>(::operator new[](n * sizeof(double), kAlignment))) {
         for (std::size_t j = 0; j < n; ++j) data_[j] = 0.0;
     }
     ~AlignedVector() { ::operator delete[](data_, kAlignment); }
@@ -102,7 +102,7 @@ class AlignedVector {
     double* data() const { return data_; }
 
    private:
-    static constexpr std::align_val_t kAlignment{64};
+    static constexpr std::align_val_t kAlignment{kLine};
     double* data_;
 };
 
@@ -112,7 +112,7 @@ class AlignedVector {
     const char* line = static_cast<const char*>(first);
     const char* end = static_cast<const char*>(last);
     if (end - line > 512) end = line + 512;
-    for (; line < end; line += 64) __builtin_prefetch(line);
+    for (; line < end; line += kLine) __builtin_prefetch(line);
 }
 
 template <class T>

@@ -19,6 +19,7 @@
 // Several outputs (one against the rest) are independent problems over the same order.
 #pragma once
 
+#include <new>
 #include <type_traits>
 
 #include "widemargin/criteria.hpp"
@@ -244,12 +245,19 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
             };
             std::int64_t updates = 0;
             double criterion = 0.0;
+            bool out_of_memory = false;  // no exception may leave a parallel loop
 #ifdef _OPENMP
 #pragma omp parallel for ordered schedule(static, 1) \
     num_threads(pass.threads) if (pass.threads > 1 && outputs > 1)
 #endif
             for (std::int64_t k = 0; k < outputs; ++k) {
-                const Tally tally = run(static_cast<std::size_t>(k));
+                Tally tally;
+                bool failed = false;
+                try {
+                    tally = run(static_cast<std::size_t>(k));
+                } catch (const std::bad_alloc&) {
+                    failed = true;
+                }
 #ifdef _OPENMP
 #pragma omp ordered
 #endif
@@ -258,8 +266,10 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
                     criterion += tally.criterion;
                     total.errors = tally.errors;
                     total.weight = tally.weight;
+                    out_of_memory |= failed;
                 }
             }
+            if (out_of_memory) throw std::bad_alloc();
             total.updates = updates;
             total.criterion = criterion;
         });

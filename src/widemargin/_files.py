@@ -21,6 +21,8 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
     target = Path(os.path.realpath(path))  # replace the file, not a link to it
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it first")
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         temporary.touch(exist_ok=False)

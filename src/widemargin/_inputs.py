@@ -17,16 +17,21 @@ CONSTANT = 1e-12  # a standard deviation below this part of the mean is rounding
 def as_rows(X: ArrayLike) -> _core.Rows:
     """Validated dense (C order) or CSR inputs, float32 or float64, as the core sees them."""
     if not sp.issparse(X):
-        return _core.Rows.dense(np.ascontiguousarray(X))
+        return _core.Rows.dense(_plain(X))
     if not X.has_canonical_format:  # an input may be stored in parts: x_j is their sum
         X = X.copy()
         X.sum_duplicates()
     return _core.Rows.sparse(
-        X.data,
-        X.indices.astype(np.int32, copy=False),
-        X.indptr.astype(np.int64, copy=False),
+        _plain(X.data),
+        _plain(X.indices, np.int32),
+        _plain(X.indptr, np.int64),
         X.shape[1],
     )
+
+
+def _plain(array: ArrayLike, dtype: ArrayLike = None) -> ArrayLike:
+    """In C order and aligned, as compiled loops expect it; a copy only if it is not."""
+    return np.require(array, dtype, ["C", "A"])
 
 
 def decision(X: ArrayLike, w: FloatArray, b: FloatArray, *, threads: int = 1) -> FloatArray:
@@ -76,7 +81,8 @@ def check_labels(y: ArrayLike) -> ArrayLike:
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only ({classes[0]!r}); a classifier needs examples of two or more"
+            f"y holds one class only ({classes.tolist()[0]!r}); a classifier needs examples of "
+            "two or more"
         )
     return classes
 
@@ -124,8 +130,15 @@ class Standardization:
         _core.moments(rows, order, weights, mean, variance)
         share = total / (self.weight + total)
         shift = mean - self.mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = (
+                (1.0 - share) * self.variance + share * variance + share * (1.0 - share) * shift**2
+            )
+        if not np.all(np.isfinite(variance)):
+            raise ValueError(
+                f"column {np.argmin(np.isfinite(variance))} of X, counted from 0, holds values too "
+                "large: their squares overflow; divide it by a constant, or take logarithms"
+            )
         self.mean = self.mean + share * shift
-        self.variance = (
-            (1.0 - share) * self.variance + share * variance + share * (1.0 - share) * shift**2
-        )
+        self.variance = variance
         self.weight += total

@@ -2,10 +2,11 @@ r"""Linear machines :math:`f(x) = w \cdot \Phi(x) + b` trained by stochastic gra
 
 Weights are kept for **raw** inputs. With standardised inputs :math:`\hat x = (x - m)/s` and
 weights *v* of :math:`\hat x`, the core trains :math:`w = v/s` in
-:math:`f(x) = w \cdot (x - m) + b` (see ``cpp/widemargin/stochastic_gradient.hpp``); outside, the
-model is :math:`f(x) = w \cdot x + c` with :math:`c = b - w \cdot m`. So ``coef_`` applies to the
-user's own columns, sparse data stay sparse, and the statistics may move between two calls of
-``partial_fit`` without changing what the model computes.
+:math:`f(x) = w \cdot (x - m) + b`, or *v* itself where the examples are packed (see
+``cpp/widemargin/stochastic_gradient.hpp``); outside, the model is :math:`f(x) = w \cdot x + c`
+with :math:`c = b - w \cdot m`. So ``coef_`` applies to the user's own columns, sparse data stay
+sparse, and the statistics may move between two calls of ``partial_fit`` without changing what the
+model computes.
 """
 
 from copy import deepcopy
@@ -32,7 +33,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
-DENSITY_TO_PACK = 0.35  # dense inputs with fewer non-zeros are visited as sparse ones
+DENSITY_TO_PACK = 0.35  # dense inputs with a smaller part of non-zeros are packed too
 
 FEATURE_MAPS: dict[str, Any] = {
     "polynomial": lambda seed: PolynomialFeatures(degree=2, include_bias=False),

@@ -106,3 +106,8 @@ def test_unwritable_places(tmp_path):
         save(Holder(), tmp_path)
     with pytest.raises(FileNotFoundError):
         save(Holder(), tmp_path / "no" / "folder")
+
+
+def test_absent_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*absent; make it first"):
+        save(preprocessing.StandardScaler(), tmp_path / "absent" / "m.safetensors")

@@ -114,8 +114,11 @@ def number(value: float | None, digits: int = 4) -> str | None:
     return None if value is None else f"{value:.{digits}g}"
 
 
-def check_output(path: Path) -> None:
-    """Find out before the work whether its result could be written."""
+def check_output(path: Path, *inputs: Path | None) -> None:
+    """Find out before the work whether its result could be written, and not over its inputs."""
+    for used in inputs:
+        if used is not None and path.exists() and used.exists() and path.samefile(used):
+            raise ValueError(f"--output {path} would overwrite the file that is read; name another")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write")
     if not path.parent.is_dir():

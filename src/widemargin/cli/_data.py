@@ -110,6 +110,10 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
 
     trained = list(getattr(model, "feature_names_in_", ()))
     if not trained or not table.feature_names:
+        if hasattr(table.X, "iloc"):
+            raise DataFileError(
+                f"{path}: has text or missing values; the model was trained on numbers alone"
+            )
         return table.X
     frame = named(table)
     present = [name for name in trained if name in frame.columns]

@@ -43,7 +43,7 @@ def predict(
     from widemargin.persistence import load
     from widemargin.tables import write_predictions
 
-    check_output(output)
+    check_output(output, model, data)
     fitted = load(model)
     if not hasattr(fitted, "predict") or not hasattr(fitted, "classes_"):
         raise ValueError(f"{model}: holds a {type(fitted).__name__}, which is no fitted classifier")

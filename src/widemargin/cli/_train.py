@@ -71,7 +71,7 @@ def train(
     from widemargin.persistence import save
 
     estimator = make_model(model, settings or [], time_limit)
-    check_output(output)
+    check_output(output, data, test)
     if test is not None and not test.is_file():
         raise FileNotFoundError(f"{test}: there is no such file")
     table = read(data, target=target, format=format, no_header=no_header, index_base=index_base)

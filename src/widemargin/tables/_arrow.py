@@ -62,6 +62,8 @@ def _first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
         line = next((line for line in lines if line.strip()), None)
     if line is None:
         raise DataFileError(f"{path}: the file is empty; give one with rows")
+    if "\0" in line:
+        raise DataFileError(f"{path}: is no text file; if it is no CSV file, set format=")
     delimiter = delimiter or max(",;\t", key=line.count)
     return next(csv.reader([line], delimiter=delimiter)), delimiter
 
@@ -147,7 +149,7 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
         dtype = np.float32 if types <= {"float", "halffloat"} else np.float64
         X = np.empty((len(columns[0]), len(columns)), dtype)
         for j, column in enumerate(columns):
-            X[:, j] = _floats(column)
+            X[:, j] = _finite(column, f"{path}: column {names[j]!r}")
         if not np.isnan(X).any():
             return X
     try:
@@ -157,9 +159,22 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
             f"{path} has text or missing values, which need pandas: pip install pandas"
         ) from error
     simple = [
-        c.to_pandas() if _is_text(c) or str(c.type) == "bool" else _floats(c) for c in columns
+        c.to_pandas()
+        if _is_text(c) or str(c.type) == "bool"
+        else _finite(c, f"{path}: column {name!r}")
+        for c, name in zip(columns, names, strict=True)
     ]
     return pandas.DataFrame(dict(zip(names, simple, strict=True)))
+
+
+def _finite(column: Any, where: str) -> Any:
+    numbers = _floats(column)
+    if (infinite := np.flatnonzero(np.isinf(numbers))).size:
+        raise DataFileError(
+            f"{where} is infinite in {infinite.size} of {len(numbers)} rows, first in data row "
+            f"{infinite[0] + 1}; replace these values, or leave them empty"
+        )
+    return numbers
 
 
 def _floats(column: Any) -> Any:

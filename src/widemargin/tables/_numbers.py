@@ -77,6 +77,10 @@ def read_npz(path: Path, target: str | int | None) -> Table:
         raise DataFileError(f"{path}: the target is the array 'y'; leave out {target=}")
     try:
         with open(path, "rb") as stream:
+            # numpy.load would take anything else for a pickle, and advise to trust it.
+            if stream.read(2) not in (b"PK", b"\x93N"):
+                raise ValueError("is no NumPy archive")
+            stream.seek(0)
             loaded = np.load(stream, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 raise ValueError("holds one array without a name")

@@ -35,12 +35,16 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
     2,-1.5
     """
     path = Path(path)
-    kind = format_of(path, None)
+    kind: str | None
+    try:
+        kind = format_of(path, None)
+    except DataFileError:
+        kind = None
     arrays = {name: _plain(name, values) for name, values in columns.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) != 1:
         raise ValueError(f"columns of lengths {lengths}; one or more of equal length are needed")
-    if kind == "svmlight":
+    if kind in (None, "svmlight"):
         raise DataFileError(f"{path}: predictions go to .csv, .tsv, .parquet or .npz files")
     with atomic_path(path) as temporary:
         if kind == "npz":

@@ -11,7 +11,7 @@ from widemargin._files import PathLike
 from widemargin.tables._arrow import clean, features, read_csv, read_parquet, target_array
 from widemargin.tables._formats import format_of
 from widemargin.tables._numbers import read_npz, read_svmlight
-from widemargin.tables._table import DataFileError, Table, find_column, no_column
+from widemargin.tables._table import DataFileError, Table, find_column
 
 
 def read_table(
@@ -107,7 +107,11 @@ def _from_arrow(
     if arrow.num_rows == 0:
         raise DataFileError(f"{path}: has no rows below its header; give a file with rows")
     if unknown := [name for name in text or () if name not in names]:
-        raise no_column(names, unknown[0], path)
+        shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+        raise DataFileError(
+            f"{path}: lacks {shown}, to be read as text; give a file with the columns of the "
+            "training file"
+        )
     at = None if target is None else find_column(names, target, path)
     places = [f"{path}: column {name!r}" for name in names]
     columns = [
