@@ -490,3 +490,14 @@ def test_unwritable_predictions_leave_nothing(name, columns, error, message, tmp
 def test_infinite_values_and_files_of_another_kind(name, content, message, tmp_path):
     with pytest.raises(DataFileError, match=message):
         read_table(write(tmp_path, name, content))
+
+
+def test_text_that_hardly_repeats_is_warned_of():
+    frame = pd.DataFrame(
+        {"price": [f"{i},5" for i in range(40)], "town": ["Bern", "Sion"] * 20, "n": range(40)}
+    )
+    with pytest.warns(UserWarning, match=r"'price' holds 40 different texts.*decimal point"):
+        table_encoder(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table_encoder(frame.drop(columns="price"))

@@ -27,7 +27,7 @@ from widemargin.theory import enclosing_ball
 
 __all__ = ["KernelPerceptron"]
 
-BALL_TOLERANCE = 1e-2
+BALL_TOLERANCE = 1e-4
 
 
 class KernelPerceptron(IterativeClassifier):
@@ -49,7 +49,7 @@ class KernelPerceptron(IterativeClassifier):
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
     radius : float or None, default=None
-        R of the bias step. None: the smallest enclosing ball, within one per cent.
+        R of the bias step. None: the smallest enclosing ball, within a hundredth of a per cent.
     fit_intercept : bool, default=True
         Whether to train the bias b.
     standardize : bool, default=True

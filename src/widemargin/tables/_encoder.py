@@ -11,6 +11,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+MANY_CATEGORIES = 20  # below this, a table is too small to tell
+
 
 def table_encoder(X: Any, *, sparse: str | bool = "auto") -> ColumnTransformer:
     """Transformer, not yet fitted, that turns a mixed table into numbers.
@@ -171,8 +173,24 @@ def _useful_columns(X: Any) -> tuple[list[str], list[str]]:
             dropped.append(f"{name!r} (constant)")
         else:
             (numbers if numeric else text).append(name)
+            if not numeric:
+                _warn_of_identifiers(column)
     if dropped:
         warnings.warn(f"columns left out: {', '.join(dropped)}", UserWarning, stacklevel=3)
     if not numbers and not text:
         raise ValueError("no column of the table varies; there is nothing to learn from")
     return numbers, text
+
+
+def _warn_of_identifiers(column: Any) -> None:
+    """Text that hardly repeats is a name, a number or free text: indicators only memorise it."""
+    different, rows = column.nunique(), len(column)
+    if different > max(MANY_CATEGORIES, rows // 2):
+        example = next(str(value) for value in column if value == value and value is not None)
+        warnings.warn(
+            f"column {column.name!r} holds {different} different texts in {rows} rows, such as "
+            f"{example!r}; each becomes an input of its own. Leave it out if it is an identifier, "
+            "write numbers with a decimal point",
+            UserWarning,
+            stacklevel=4,
+        )
