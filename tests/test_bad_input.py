@@ -306,7 +306,9 @@ def test_training_cannot_go_on_in_another_space(name, before, after):
 )
 def test_training_goes_on_in_an_equal_space(name, before, after):
     clf = make(name, warm_start=True, **before).fit(X, Y)
-    pickle.loads(pickle.dumps(clf.set_params(**after))).fit(X, Y)
+    epochs = len(clf.history_)
+    resumed = pickle.loads(pickle.dumps(clf.set_params(**after))).fit(X, Y)
+    assert len(resumed.history_) > epochs
 
 
 def test_average_cannot_start_in_the_middle():

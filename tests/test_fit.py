@@ -159,7 +159,8 @@ def test_max_iter_warns_with_what_is_left():
 def test_no_warning_when_training_ends_as_asked(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Perceptron(**options).fit(X, SEPARABLE)
+        clf = Perceptron(**options).fit(X, SEPARABLE)
+    assert clf.stop_reason_ in ("max_iter", "tol", "no_update")
 
 
 @every_model

@@ -298,7 +298,9 @@ def test_scoring_monitor_of_a_frame_does_not_complain_of_names():
     frame = pandas.DataFrame(X, columns=list("abcde"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model("Perceptron").set_callbacks(ScoringMonitor(scoring="accuracy")).fit(frame, NOISY)
+        clf = model("Perceptron").set_callbacks(ScoringMonitor(scoring="accuracy"))
+        clf.fit(frame, NOISY)
+    assert list(clf.feature_names_in_) == list("abcde")
 
 
 @pytest.mark.parametrize(

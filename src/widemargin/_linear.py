@@ -9,6 +9,7 @@ sparse, and the statistics may move between two calls of ``partial_fit`` without
 model computes.
 """
 
+from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Integral
@@ -250,9 +251,9 @@ class LinearClassifier(IterativeClassifier):
     }
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("feature_map", "standardize")
 
+    @abstractmethod
     def _criterion(self) -> Criterion:
         """What the model minimises."""
-        raise NotImplementedError
 
     def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
         examples.X = self._map_features(examples.X, fit=not resume)
