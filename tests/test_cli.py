@@ -415,7 +415,8 @@ def test_prediction_errors(text, message, model, tmp_path):
     ],
 )
 def test_wrong_usage_is_2(arguments):
-    run(*arguments, code=2)
+    result = run(*arguments, code=2)
+    assert "Usage:" in result.output
 
 
 def test_exit_codes_of_the_process(csv, tmp_path):

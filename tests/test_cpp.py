@@ -58,7 +58,8 @@ def test_core_under_sanitizers(tmp_path):
     run(cmake, "--build", tmp_path)
     ctest = Path(cmake).with_name("ctest")
     # without tests ctest succeeds: `--no-tests=error` makes that a failure too
-    run(ctest, "--test-dir", tmp_path, "--output-on-failure", "--no-tests=error")
+    output = run(ctest, "--test-dir", tmp_path, "--output-on-failure", "--no-tests=error")
+    assert "100% tests passed" in output
 
 
 FIT = """

@@ -22,6 +22,16 @@ __all__ = ["ThresholdNetwork", "ThresholdUnit"]
 Boolean = NDArray[np.bool_]
 
 
+def _boolean(X: ArrayLike) -> Boolean:
+    """Rows of Boolean inputs, whatever stands for false and true in them."""
+    x = np.asarray(X)
+    if x.ndim != 2:
+        raise ValueError(f"X has {x.ndim} dimensions; give one row an example")
+    if not np.all((x == 0) | (x == 1)):
+        raise ValueError("X holds values other than 0 and 1; a threshold unit is Boolean")
+    return x.astype(bool)
+
+
 class ThresholdUnit:
     r"""A McCulloch-Pitts unit, :math:`f(x) = 1_{\{w \cdot x + b \ge 0\}}` on Boolean inputs.
 
@@ -78,11 +88,7 @@ class ThresholdUnit:
         ndarray of bool of shape (n_samples,)
             The unit's outputs.
         """
-        x = np.asarray(X, dtype=float)
-        if x.ndim != 2:
-            raise ValueError(f"X has {x.ndim} dimensions; give one row an example")
-        if not np.all((x == 0) | (x == 1)):
-            raise ValueError("X holds values other than 0 and 1; a threshold unit is Boolean")
+        x = _boolean(X)
         if self.weights.ndim and self.weights.shape != (x.shape[1],):
             raise ValueError(f"X has {x.shape[1]} columns; the unit has {len(self.weights)} inputs")
         result: Boolean = (x * self.weights).sum(axis=1) + self.bias >= 0
@@ -187,12 +193,10 @@ class ThresholdNetwork:
         ndarray of bool of shape (n_samples,)
             The network's outputs.
         """
-        x = np.asarray(X)
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ValueError(f"X has shape {x.shape}; the network has {self.n_inputs} inputs")
-        if not np.all((x == 0) | (x == 1)):
-            raise ValueError("X holds values other than 0 and 1; a threshold unit is Boolean")
-        return self._evaluate(x.astype(bool))
+        x = _boolean(X)
+        if x.shape[1] != self.n_inputs:
+            raise ValueError(f"X has {x.shape[1]} columns; the network has {self.n_inputs} inputs")
+        return self._evaluate(x)
 
     def __call__(self, *inputs: bool | int) -> bool:
         return bool(self.predict(np.array([inputs]))[0])
