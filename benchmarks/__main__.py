@@ -1,19 +1,16 @@
-"""`python -m benchmarks`: runs every question, prints ratios, writes JSON to benchmarks/results."""
+"""`python -m benchmarks`: the quick question, an epoch of a perceptron.
 
-import json
-import platform
+The long ones have options of their own: `python -m benchmarks.kernel_svm`, `.chapter5` (`--help`).
+All print ratios and write JSON to benchmarks/results.
+"""
+
 from dataclasses import asdict
-from datetime import UTC, datetime
-from pathlib import Path
 
-import numpy as np
-import sklearn
 from rich.console import Console
 from rich.table import Table
 
-import widemargin
 from benchmarks import perceptron_epoch
-from widemargin import _core
+from benchmarks._results import save
 
 
 def main() -> None:
@@ -34,20 +31,8 @@ def main() -> None:
     console.print(f"data: {results[0].data}")
     console.print(table)
 
-    folder = Path(__file__).parent / "results"
-    folder.mkdir(exist_ok=True)
-    path = folder / "perceptron_epoch.json"
-    facts = {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "widemargin": widemargin.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-        "machine": platform.machine(),
-        "instruction_set": _core.isa,
-        "results": [{**asdict(r), "ratio": r.ratio} for r in results],
-    }
-    path.write_text(json.dumps(facts, indent=2) + "\n")
-    console.print(f"written: benchmarks/results/{path.name}")
+    path = save("perceptron_epoch", [{**asdict(r), "ratio": r.ratio} for r in results])
+    console.print(f"written: {path}")
 
 
 if __name__ == "__main__":

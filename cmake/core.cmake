@@ -4,7 +4,11 @@ endif()
 
 # Every hot loop is compiled once per instruction set, each in its own namespace
 # (WIDEMARGIN_ISA); cpp/widemargin/dispatch.cpp picks one when the module is loaded.
-add_library(widemargin_core STATIC cpp/widemargin/dispatch.cpp)
+add_library(widemargin_core STATIC cpp/widemargin/dispatch.cpp
+            cpp/widemargin/packed_examples.cpp cpp/widemargin/kernel_source.cpp
+            cpp/widemargin/decomposition.cpp cpp/widemargin/partition.cpp
+            cpp/widemargin/working_set.cpp)
+target_compile_options(widemargin_core PRIVATE -O3 -fvisibility=hidden -Wall -Wextra)
 target_include_directories(widemargin_core PUBLIC cpp)
 
 function(widemargin_add_isa name)
@@ -35,5 +39,5 @@ widemargin_add_isa(baseline ${WIDEMARGIN_FLAGS})
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   widemargin_add_isa(avx2 ${WIDEMARGIN_FLAGS} -mavx2 -mfma)
   widemargin_add_isa(avx512 ${WIDEMARGIN_FLAGS} -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw
-                     -mavx512vl -mprefer-vector-width=256)
+                     -mavx512vl -mavx512vpopcntdq -mprefer-vector-width=256)
 endif()

@@ -22,10 +22,16 @@ def of_stub(body):
     return signatures(node for node in body if isinstance(node, ast.FunctionDef))
 
 
+def without_brackets(text):
+    """What is inside of square brackets, however deep, left out."""
+    shorter = re.sub(r"\[[^][]*\]", "", text)
+    return text if shorter == text else without_brackets(shorter)
+
+
 def of_module(namespace):
     """nanobind keeps signatures as text: Python, but for the details of array types."""
     texts = [
-        re.sub(r"\[[^]]*\]", "", text)
+        without_brackets(text)
         for value in vars(namespace).values()
         for text, *_ in getattr(value, "__nb_signature__", ())
     ]
@@ -34,8 +40,21 @@ def of_module(namespace):
 
 def test_stub_has_the_signatures_of_the_module():
     stub = ast.parse((Path(widemargin.__file__).parent / "_core.pyi").read_text())
-    (rows,) = (node for node in stub.body if isinstance(node, ast.ClassDef))
-    methods = of_stub(rows.body)
-    assert methods.pop("shape") == [(["self"], [])]  # a property
-    assert methods == of_module(_core.Rows)
     assert of_stub(stub.body) == of_module(_core)
+
+
+def is_property(node):
+    return any(getattr(name, "id", "") == "property" for name in node.decorator_list)
+
+
+def test_stub_has_the_methods_of_every_class():
+    stub = ast.parse((Path(widemargin.__file__).parent / "_core.pyi").read_text())
+    classes = {node.name: node.body for node in stub.body if isinstance(node, ast.ClassDef)}
+    assert set(classes) == {name for name, value in vars(_core).items() if isinstance(value, type)}
+    for name, body in classes.items():
+        found = vars(getattr(_core, name))
+        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+        properties = {node.name for node in functions if is_property(node)}
+        assert properties == {key for key, value in found.items() if isinstance(value, property)}
+        methods = [node for node in functions if node.name not in properties]
+        assert of_stub(methods) == of_module(getattr(_core, name)), name

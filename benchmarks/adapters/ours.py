@@ -1,5 +1,9 @@
-"""widemargin itself, set up to run a given number of epochs."""
+"""widemargin itself: perceptrons for a given number of epochs, and kernel machines."""
 
+from typing import Any
+
+import widemargin
+from benchmarks.adapters._kernel import Library, Machine
 from widemargin import MarginPerceptron, Perceptron
 
 
@@ -11,3 +15,12 @@ def margin_perceptron(epochs: int, rate: float, seed: int) -> MarginPerceptron:
 
 def perceptron(epochs: int, seed: int) -> Perceptron:
     return Perceptron(standardize=True, max_iter=epochs, tol=None, random_state=seed)
+
+
+class Ours(Library):
+    name = "widemargin"
+    module = "widemargin"
+
+    def machine(self, machine: Machine, threads: int) -> Any:
+        estimator = widemargin.SVC if machine.epsilon is None else widemargin.SVR
+        return estimator(**machine.parameters, n_jobs=threads)

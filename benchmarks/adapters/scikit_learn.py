@@ -1,6 +1,11 @@
-"""scikit-learn: stochastic gradient on the hinge, and its Perceptron."""
+"""scikit-learn: stochastic gradient on the hinge, its Perceptron, and its kernel machines."""
+
+from typing import Any
 
 from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.svm import SVC, SVR
+
+from benchmarks.adapters._kernel import Library, Machine
 
 
 def hinge_sgd(epochs: int, rate: float, seed: int) -> SGDClassifier:
@@ -18,3 +23,14 @@ def hinge_sgd(epochs: int, rate: float, seed: int) -> SGDClassifier:
 
 def perceptron(epochs: int, seed: int) -> Perceptron:
     return Perceptron(max_iter=epochs, tol=None, random_state=seed)
+
+
+class ScikitLearn(Library):
+    name = "scikit-learn"
+    module = "sklearn"
+    formats = ("dense float64", "CSR float64")  # it computes in float64, whatever it is given
+    threaded = False
+    slow = True
+
+    def machine(self, machine: Machine, threads: int) -> Any:
+        return (SVC if machine.epsilon is None else SVR)(**machine.parameters)

@@ -1,136 +1,9 @@
 // widemargin._core: checks shapes, releases the GIL, calls.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include "widemargin/problem.hpp"
+#include "rows_handle.hpp"
 #include "widemargin/shuffle.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace widemargin {
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void require(bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(what);
-}
-
-template <class Array>
-auto* data_or_null(const std::optional<Array>& array) {
-    return array ? array->data() : nullptr;
-}
-
-// ---------------------------------------------------------------------------------- inputs
-
-// Packed examples serve stochastic_gradient only.
-void require_plain(const Rows& x) {
-    require(x.layout != Layout::packed, "packed examples cannot be read here");
-}
-
-// Examples that Python owns. Every index is checked here, once, so that loops need not.
-class RowsHandle {
-   public:
-    template <class T>
-    static RowsHandle dense(Matrix<const T> x) {
-        const auto layout = sizeof(T) == 4 ? Layout::dense32 : Layout::dense64;
-        return {{layout, x.data(), nullptr, nullptr, x.shape(0), x.shape(1)}, {nb::cast(x)}};
-    }
-
-    template <class T>
-    static RowsHandle sparse(Vector<const T> values, Vector<const std::int32_t> columns,
-                             Vector<const std::int64_t> starts, std::size_t width) {
-        require(starts.shape(0) >= 1, "indptr is empty; a CSR matrix has n_rows + 1 entries");
-        const std::size_t count = starts.shape(0) - 1;
-        require(starts(0) == 0, "indptr must start with 0");
-        for (std::size_t l = 0; l < count; ++l) {
-            require(starts(l) <= starts(l + 1), "indptr must not decrease");
-        }
-        const auto stored = static_cast<std::size_t>(starts(count));
-        require(stored <= columns.shape(0) && stored <= values.shape(0),
-                "indptr points behind the end of indices or data");
-        for (std::size_t i = 0; i < stored; ++i) {
-            require(columns(i) >= 0 && static_cast<std::size_t>(columns(i)) < width,
-                    "a column index is outside the matrix");
-        }
-        const auto layout = sizeof(T) == 4 ? Layout::sparse32 : Layout::sparse64;
-        return {{layout, values.data(), columns.data(), starts.data(), count, width},
-                {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
-    }
-
-    // Packed for training, with the inputs at new places, in `bytes` of at least `packed_bytes()`.
-    static RowsHandle packed(const RowsHandle& rows, Vector<const double> y,
-                             std::optional<Vector<const double>> weights,
-                             std::optional<Vector<const double>> mean,
-                             std::optional<Vector<const double>> scale,
-                             Vector<const std::int32_t> places, std::size_t block,
-                             Vector<std::int32_t> lines, Vector<unsigned char> bytes) {
-        const Rows& x = rows.view_;
-        require(y.shape(0) == x.count, "y must have one entry an example");
-        for (std::size_t l = 0; l < x.count; ++l) {
-            require(static_cast<float>(y(l)) == y(l), "y must hold classes or +-1 to be packed");
-        }
-        require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
-        require(mean.has_value() == scale.has_value(), "mean and scale go together");
-        require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
-                "the standardisation does not fit the examples");
-        require(lines.shape(0) == x.count + 1, "lines must have one entry more than examples");
-        require(bytes.shape(0) >= rows.packed_bytes(places, block), "bytes is too small");
-        void* first = bytes.data();
-        std::size_t space = bytes.shape(0);
-        first = std::align(kLine, space - kLine + 1, first, space);
-        kernels().pack(x, y.data(), data_or_null(weights),
-                       {block, places.data(), data_or_null(mean), data_or_null(scale)},
-                       lines.data(), static_cast<unsigned char*>(first));
-        return {{Layout::packed, first, lines.data(), nullptr, x.count, x.width, block},
-                {nb::cast(bytes), nb::cast(lines)}};
-    }
-
-    // Whole cache lines, and what it takes to begin at one.
-    std::size_t packed_bytes(Vector<const std::int32_t> places, std::size_t block) const {
-        require_plain(view_);
-        require(places.shape(0) == view_.width, "places must have one entry an input");
-        std::vector<bool> taken(view_.width);
-        for (std::size_t j = 0; j < view_.width; ++j) {
-            const auto at = static_cast<std::size_t>(places(j));
-            require(places(j) >= 0 && at < view_.width && !taken[at],
-                    "places must be a permutation of the inputs");
-            taken[at] = true;
-        }
-        require(block <= view_.width, "block is larger than the number of inputs");
-        const std::size_t lines = kernels().pack(
-            view_, nullptr, nullptr, {block, places.data(), nullptr, nullptr}, nullptr, nullptr);
-        require(lines < (std::size_t{1} << 31), "too many examples to pack");
-        return lines * kLine + kLine - 1;
-    }
-
-    const Rows& view() const { return view_; }
-
-   private:
-    RowsHandle(Rows view, std::vector<nb::object> owners)
-        : view_(view), owners_(std::move(owners)) {}
-
-    Rows view_;
-    std::vector<nb::object> owners_;  // keeps NumPy's memory alive
-};
 
 Criterion criterion_of(const std::string& name, double parameter) {
     static const std::pair<const char*, CriterionName> names[] = {
@@ -156,22 +29,6 @@ TallyTuple as_tuple(const Tally& tally) {
 
 void require_targets(std::size_t outputs, bool one_against_rest) {
     require(one_against_rest || outputs == 1, "several outputs need one_against_rest");
-}
-
-// The examples of an order exist.
-void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
-    const std::int64_t* l = order.data();
-    bool exist = true;
-    for (std::size_t i = 0; i < order.shape(0); ++i) {  // no early exit: compiled to vectors
-        exist &= static_cast<std::uint64_t>(l[i]) < x.count;
-    }
-    require(exist, "order names an example that does not exist");
-}
-
-// No more threads than CPUs: OpenMP ends the process when it cannot start those asked for.
-int at_most_one_a_cpu(int threads) {
-    const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
-    return std::clamp(threads, 1, static_cast<int>(cpus));
 }
 
 // ----------------------------------------------------------------------------------- calls
@@ -342,6 +199,7 @@ NB_MODULE(_core, m) {
     m.def("criterion", &criterion, "name"_a, "parameter"_a, "y"_a, "f"_a, "value"_a.noconvert(),
           "derivative"_a.noconvert());
     m.def("shuffle", &shuffle_order, "order"_a.noconvert(), "seed"_a, "epoch"_a);
+    bind_kernel_machines(m);
     m.def("cpu_features", &cpu_features);
     m.attr("isa") = kernels().isa;
 #ifdef _OPENMP

@@ -8,27 +8,15 @@
 #include <numeric>
 #include <vector>
 
+#include "checks.hpp"
 #include "widemargin/problem.hpp"
 #include "widemargin/shuffle.hpp"
 
 namespace {
 
 using namespace widemargin;
-using Doubles = std::vector<double>;
-using Order = std::vector<std::int64_t>;
 
 constexpr double tolerance = 1e-12;
-int failures = 0, checks = 0;
-
-#define CHECK(holds, ...)                                           \
-    do {                                                            \
-        ++checks;                                                   \
-        if (!(holds) && ++failures <= 20) {                         \
-            std::printf("%s:%d: %s: ", __FILE__, __LINE__, #holds); \
-            std::printf(__VA_ARGS__);                               \
-            std::printf("\n");                                      \
-        }                                                           \
-    } while (false)
 
 bool close(double a, double b) {
     return std::fabs(a - b) <= tolerance * (1.0 + std::fabs(b));
@@ -44,22 +32,6 @@ bool close(const Tally& a, const Tally& b) {
     return a.updates == b.updates && close(a.criterion, b.criterion) && close(a.errors, b.errors) &&
            close(a.weight, b.weight);
 }
-
-class Random {
-   public:
-    explicit Random(std::uint64_t seed) : mix_(seed) {}
-    double uniform() { return static_cast<double>(mix_() >> 11) * 0x1p-53; }
-    double centred() { return 2.0 * uniform() - 1.0; }
-    std::size_t below(std::size_t bound) { return mix_() % bound; }
-    Doubles vector(std::size_t n) {
-        Doubles values(n);
-        for (double& value : values) value = centred();
-        return values;
-    }
-
-   private:
-    SplitMix64 mix_;
-};
 
 // ------------------------------------------------------------------------------------- data
 

@@ -26,7 +26,8 @@ std::vector<const Kernels*> supported_kernels() {
     std::vector<const Kernels*> tables;
 #ifdef WIDEMARGIN_HAS_avx512
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vpopcntdq")) {
         tables.push_back(&avx512::table);
     }
 #endif

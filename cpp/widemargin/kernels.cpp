@@ -1,6 +1,7 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/moments.hpp"
+#include "widemargin/pair_steps.hpp"
 #include "widemargin/stochastic_gradient.hpp"
 
 #define WIDEMARGIN_TEXT(name) #name
@@ -17,6 +18,9 @@ const Kernels table = {
     moments,
     kernel_perceptron,
     evaluate_criterion,
+    kernel_rows,
+    add_known_rows,
+    solve_pairs,
 };
 
 }  // namespace widemargin::WIDEMARGIN_ISA

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "widemargin/kernel_problem.hpp"
+
 namespace widemargin {
 
 constexpr std::size_t kLine = 64;  // bytes of a cache line
@@ -121,6 +123,9 @@ struct Kernels {
     Tally (*kernel_perceptron)(const KernelBlock&);
     void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
                       double* value, double* derivative);
+    void (*kernel_rows)(const KernelFunction&, const RowList&, const PackedView&, const RowUse&);
+    void (*add_known_rows)(const KnownRows&);
+    SubSolution (*solve_pairs)(const SubProblem&);
 };
 
 // Every table that this CPU can run, best first.

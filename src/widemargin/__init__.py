@@ -1,18 +1,32 @@
 """Large-margin learning on large data: f(x) = w · Φ(x) + b, with a margin."""
 
 from widemargin.kernel_perceptron import KernelPerceptron
+from widemargin.libsvm import load_libsvm, save_libsvm
+from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
+from widemargin.svm import SVC, NuSVC
+from widemargin.svm_path import SVCCV, svm_path
+from widemargin.svr import SVR, NuSVR
 from widemargin.threshold_unit import ThresholdNetwork, ThresholdUnit
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "SVC",
+    "SVCCV",
+    "SVR",
     "KernelPerceptron",
     "MarginPerceptron",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "Perceptron",
     "ThresholdNetwork",
     "ThresholdUnit",
     "load",
+    "load_libsvm",
     "save",
+    "save_libsvm",
+    "svm_path",
 ]

@@ -4,7 +4,7 @@ Every array is C-contiguous. Those that a call fills or trains in place (`w`, `b
 have exactly the type given; others are converted when their type differs.
 """
 
-from typing import TypeAlias, final, overload
+from typing import Any, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,3 +104,49 @@ def criterion(
 ) -> None: ...
 def shuffle(order: IntArray, seed: int, epoch: int) -> None: ...
 def cpu_features() -> list[str]: ...
+
+@final
+class KernelExamples:
+    """Examples in the blocks of one kernel."""
+
+    @property
+    def wide(self) -> bool: ...
+    @property
+    def layout(self) -> dict[str, int]: ...
+
+def pack_examples(
+    kernel: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    wide: bool | None,
+    sets: list[tuple[Rows, IntArray]],
+) -> list[KernelExamples]: ...
+def expand(
+    rows: KernelExamples, coef: FloatArray, x: KernelExamples, out: FloatArray, threads: int
+) -> None: ...
+
+@final
+class Decomposition:
+    """The decomposition algorithm, at work on one problem."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        *,
+        diagonal: FloatArray | None,
+        beta: FloatArray,
+        lo: FloatArray,
+        hi: FloatArray,
+        s: FloatArray,
+        group: NDArray[np.uint8] | None,
+        working_set: int,
+        shrinking: str,
+        tol: float,
+        cache_bytes: int,
+        max_steps: int,
+        threads: int,
+    ) -> None: ...
+    def run(self, seconds: float) -> dict[str, Any]: ...
+    def measure(self, seconds: float) -> dict[str, Any]: ...
+    def state(self, beta: FloatArray, f: FloatArray) -> None: ...

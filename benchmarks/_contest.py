@@ -1,0 +1,158 @@
+"""One problem, several libraries: they take turns, the best of several fits counts.
+
+Every library gets the input format that it is fastest with, found on a few rows outside the clock.
+A slow rival that would need longer than a limit is not run on all rows: its time is extrapolated
+as L^p, p from two smaller sizes, and its solution is compared with ours of the larger of them.
+"""
+
+import gc
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks._data import Data
+from benchmarks._objective import dual_objective, infeasibility
+from benchmarks.adapters import intelex, libsvm, ours, scikit_learn, thundersvm
+from benchmarks.adapters._kernel import Library, Machine, convert
+
+OURS = ours.Ours()
+RIVALS: tuple[Library, ...] = (
+    scikit_learn.ScikitLearn(),
+    intelex.Intelex(),
+    libsvm.Libsvm(),
+    thundersvm.ThunderSVM(),
+)
+TRIAL_ROWS = 2_000  # where formats are compared
+BUDGET = 120.0  # seconds of one contestant after which its fits are not repeated
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`sizes`: rows on which slow rivals are tried before they get all."""
+
+    name: str
+    title: str
+    load: Callable[[int], Data]
+    rows: int
+    machine: Machine
+    sizes: tuple[int, int] | None = None
+
+
+@dataclass
+class Entry:
+    """What one library did. `rows` is less than the problem's where time was extrapolated."""
+
+    library: Library
+    form: str
+    rows: int
+    seconds: float = math.inf
+    model: Any = None
+    objective: float = math.nan
+    gain: float = 0.0  # (our objective − this one) / |this one|: positive where ours is better
+    infeasibility: float = 0.0
+    timed: dict[int, float] = field(default_factory=dict)  # rows -> seconds, if extrapolated
+
+    @property
+    def exponent(self) -> float:
+        (n, t), (N, T) = self.timed.items()
+        return math.log(T / t) / math.log(N / n)
+
+    @property
+    def n_support(self) -> int:
+        return len(self.model.support_)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        facts = {key: getattr(self, key) for key in ("form", "rows", "seconds", "objective")}
+        facts |= {"library": self.library.name, "objective_gain": self.gain}
+        facts |= {"n_support": self.n_support, "infeasibility": self.infeasibility}
+        if self.timed:
+            facts |= {"timed": self.timed, "exponent": self.exponent}
+        return facts
+
+
+@dataclass(frozen=True)
+class Contest:
+    rivals: Sequence[Library]
+    repeat: int
+    threads: int
+    limit: float  # seconds
+
+    def run(self, problem: Problem) -> tuple[Data, list[Entry]]:
+        """Our entry first, then the rivals' in their order."""
+        data, machine = problem.load(problem.rows), problem.machine
+        rows = len(data.y)
+        entries = []
+        for library in (OURS, *self.rivals):
+            form = self.best_format(library, machine, data)
+            entry = None
+            if problem.sizes and library.slow:
+                entry = self.extrapolate(library, form, problem, rows)
+            entries.append(entry or Entry(library, form, rows))
+        running = [entry for entry in entries if not entry.timed]
+        inputs = {entry.form: convert(data.X, entry.form) for entry in running}
+        spent = dict.fromkeys([entry.library.name for entry in running], 0.0)
+        for _ in range(self.repeat):
+            for entry in running:
+                if spent[entry.library.name] < BUDGET:
+                    X = inputs[entry.form]
+                    seconds, entry.model = self.fit(entry.library, machine, X, data.y)
+                    spent[entry.library.name] += seconds
+                    entry.seconds = min(entry.seconds, seconds)
+        self.judge(problem, data, entries)
+        return data, entries
+
+    def fit(self, library: Library, machine: Machine, X: Any, y: Any) -> tuple[float, Any]:
+        """Seconds of one fit, and the fitted model."""
+        model = library.machine(machine, self.threads)
+        gc.collect()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            start = time.perf_counter()
+            model.fit(X, y)
+            elapsed = time.perf_counter() - start
+        return getattr(model, "seconds_", elapsed), model
+
+    def best_format(self, library: Library, machine: Machine, data: Data) -> str:
+        """The fastest on the first rows; formats for sparse data only where most values are 0."""
+        X, y = data.X[:TRIAL_ROWS], data.y[:TRIAL_ROWS]
+        filled = (X.nnz if sp.issparse(X) else np.count_nonzero(X)) / np.prod(X.shape)
+        forms = [form for form in library.formats if filled < 0.5 or form.startswith("dense")]
+        if len(forms) < 2:
+            return (forms or library.formats)[0]
+        tried = {form: convert(X, form) for form in forms}
+        return min(
+            forms, key=lambda form: min(self.fit(library, machine, tried[form], y)[0] for _ in "12")
+        )
+
+    def extrapolate(self, library: Library, form: str, problem: Problem, rows: int) -> Entry | None:
+        """An entry timed on two smaller sizes, or None if all rows take less than the limit."""
+        entry = Entry(library, form, rows)
+        for entry.rows in problem.sizes or ():
+            data = problem.load(entry.rows)
+            entry.timed[entry.rows], entry.model = self.fit(
+                library, problem.machine, convert(data.X, form), data.y
+            )
+        entry.seconds = entry.timed[entry.rows] * (rows / entry.rows) ** entry.exponent
+        return entry if entry.seconds > self.limit else None
+
+    def judge(self, problem: Problem, data: Data, entries: list[Entry]) -> None:
+        """Objectives of all entries on their own rows, compared with ours on the same rows."""
+        machine, mine, best = problem.machine, entries[0], {}
+        for entry in entries:
+            part = data if entry.rows == mine.rows else problem.load(entry.rows)
+            if entry.rows not in best:
+                model = mine.model
+                if part is not data:
+                    _, model = self.fit(OURS, machine, convert(part.X, mine.form), part.y)
+                best[entry.rows] = dual_objective(machine, model, part.X, part.y)
+            entry.objective = dual_objective(machine, entry.model, part.X, part.y)
+            entry.gain = (best[entry.rows] - entry.objective) / abs(entry.objective)
+            entry.infeasibility = infeasibility(machine, entry.model)

@@ -1,0 +1,16 @@
+"""scikit-learn-intelex: oneDAL's kernel machines behind scikit-learn's interface."""
+
+from typing import Any
+
+from benchmarks.adapters._kernel import Library, Machine
+
+
+class Intelex(Library):
+    name = "intelex"
+    module = "sklearnex"
+
+    def machine(self, machine: Machine, threads: int) -> Any:
+        from sklearnex.svm import SVC, SVR
+
+        estimator = SVC if machine.epsilon is None else SVR
+        return estimator(**machine.parameters, n_jobs=threads)

@@ -1,0 +1,289 @@
+"""Runs the decomposition algorithm: slices of native work, and between them what a user wants.
+
+Ctrl-C, time limits, callbacks, history and progress are looked after here, once for the several
+problems of a fit (`Control`). A `Solution` says how far from the optimum it is.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from widemargin import _core
+from widemargin._svm_problem import Problem, certify
+from widemargin._typing import FloatArray
+
+__all__ = ["Control", "Options", "Solution", "solve"]
+
+SLICE = 0.05  # seconds of native work between two looks at the flags
+LAST_MEASURE = 0.25  # seconds for the violation of all examples after an early stop
+STALLED_SLICES, STALLED_ITERATIONS = 5, 100  # without progress, before one gives up
+SHRINKING = {True: "checked", False: "never", "heuristic": "heuristic"}
+BAR = 20  # characters of the bar of progress
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to solve a problem."""
+
+    tol: float = 1e-3
+    max_iter: int = -1  # steps of two variables; −1: any number
+    working_set: int = 0  # variables; 0: chosen by the core
+    shrinking: bool | str = True
+    cache_bytes: int = 200 << 20
+    threads: int = 1
+
+    def shared(self, problems: int) -> "Options":
+        """For problems that are solved at the same time, a thread each."""
+        return replace(self, cache_bytes=self.cache_bytes // problems, threads=1)
+
+
+@dataclass(eq=False)
+class Solution:
+    """Where a problem was left: β, f on its examples, and what is known of its optimality."""
+
+    beta: FloatArray
+    f: FloatArray
+    biases: FloatArray
+    violation: float  # of all examples; infinite if it was not measured, as are primal and gap
+    primal: float
+    dual: float
+    reason: str = "tol"
+    steps: int = 0
+    kernel_evaluations: int = 0
+    rows_wanted: int = 0
+    rows_cached: int = 0
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, self.primal - self.dual)
+
+
+class _Stall:
+    """Whether rounding keeps a problem from its tol: neither J nor the violation falls any more."""
+
+    def __init__(self) -> None:
+        self.cost = self.violation = np.inf
+        self.iterations = self.slices = 0
+
+    def __call__(self, progress: dict[str, Any]) -> bool:
+        cost, violation = progress["cost"], progress["violation"]
+        falls = cost < self.cost - 1e-13 * abs(self.cost) or violation < 0.99 * self.violation
+        if falls or not progress["active"]:
+            self.iterations, self.slices = progress["iterations"], 0
+        self.cost, self.violation = min(cost, self.cost), min(violation, self.violation)
+        self.slices += 1
+        idle = progress["iterations"] - self.iterations
+        return self.slices > STALLED_SLICES and idle > STALLED_ITERATIONS
+
+
+class Control:
+    """What stops and watches the problems of one fit.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for the lines that `verbose` prints.
+    interrupted : threading.Event
+        Set by Ctrl-C.
+    time_limit : float or None
+        Seconds from now.
+    verbose : int
+        Whether to print a line a slice.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        interrupted: threading.Event,
+        time_limit: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.name, self.verbose = name, verbose
+        self.start = time.perf_counter()
+        self.deadline = np.inf if time_limit is None else self.start + time_limit
+        self.history: list[dict[str, float]] = []
+        self._interrupted = interrupted
+        self._lock = threading.Lock()
+        self._reason: str | None = None
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start
+
+    def reason(self) -> str | None:
+        """Why to stop now, if there is a reason."""
+        if self._reason is None:
+            if self._interrupted.is_set():
+                self._reason = "interrupted"
+            elif time.perf_counter() > self.deadline:
+                self._reason = "time_limit"
+        return self._reason
+
+    def stop(self, reason: str) -> None:
+        """Makes every problem stop after its slice."""
+        self._reason = self._reason or reason
+
+    def slice(self) -> float:
+        """Seconds of the next piece of work."""
+        return float(min(SLICE, max(0.0, self.deadline - time.perf_counter())))
+
+    def quiet(self) -> "Control":
+        """The same flags and deadline for work of which nobody wants to read."""
+        other = copy(self)
+        other.history, other.verbose = [], 0
+        return other
+
+    def note(self, record: dict[str, float], first: float, tol: float) -> None:
+        with self._lock:
+            self.history.append(record)
+            if self.verbose:
+                print(f"[{self.name}] {_line(record, first, tol)}", flush=True)
+
+
+Watch = Callable[[Callable[[], Solution]], bool]  # of a slice; True to stop
+
+
+def solve(
+    kernel: Any,
+    problem: Problem,
+    options: Options,
+    control: Control,
+    *,
+    diagonal: FloatArray | None = None,
+    initial: FloatArray | None = None,
+    number: int = 0,
+    watch: Watch | None = None,
+) -> Solution:
+    """Minimises J until no group's violation exceeds tol, or there is a reason to stop.
+
+    Parameters
+    ----------
+    kernel : _core.KernelExamples or callable
+        The examples of the problem, or a function that gives rows of their kernel matrix; it
+        needs the `diagonal`.
+    problem : Problem
+        Its constants.
+    options : Options
+        How to solve it.
+    control : Control
+        What may stop it, and its history.
+    diagonal : ndarray, optional
+        k(x, x) of every example, for a kernel that is a function.
+    initial : ndarray, optional
+        A feasible β to start from.
+    number : int
+        Of the problem among those of the fit, for the history.
+    watch : callable, optional
+        Called after each slice with a function that gives the solution so far.
+
+    Returns
+    -------
+    Solution
+        Its reason is "tol", "max_iter", "time_limit", "interrupted", "callback", "rounding" if
+        that keeps it from tol, or "shrunk" if examples that were put aside violate the conditions.
+    """
+    beta = np.ascontiguousarray(problem.initial if initial is None else initial)
+    group = problem.group.astype(np.uint8) if len(problem.sums) > 1 else None
+    shape = (-1, problem.examples)
+    solver = _core.Decomposition(
+        kernel,
+        diagonal=diagonal,
+        beta=beta.reshape(shape),
+        lo=problem.low.reshape(shape),
+        hi=problem.high.reshape(shape),
+        s=problem.s.reshape(shape),
+        group=None if group is None else group.reshape(shape),
+        working_set=options.working_set,
+        shrinking=SHRINKING[options.shrinking],
+        tol=options.tol,
+        cache_bytes=options.cache_bytes,
+        max_steps=options.max_iter,
+        threads=options.threads,
+    )
+
+    def solution() -> Solution:
+        return _solution(solver, problem, progress)
+
+    progress = solver.run(0.0)
+    if progress["complete"] and not progress["done"]:
+        progress = solver.measure(0.0)  # the violation at the start, for the history
+    first, reason, stalled = options.tol, None, _Stall()
+    while reason is None:
+        record = _record(progress, number, control)
+        first = max(first, record["violation"]) if progress["active"] else first
+        control.note(record, first, options.tol)
+        if progress["done"]:
+            reason = "max_iter" if progress["violation"] > options.tol else "tol"
+        else:
+            if watch is not None and watch(solution):
+                control.stop("callback")
+            reason = control.reason() or ("rounding" if stalled(progress) else None)
+            if reason is None:
+                progress = solver.run(control.slice())
+
+    if not progress["complete"]:
+        progress = solver.measure(LAST_MEASURE)
+        while reason == "tol" and not progress["complete"] and control.reason() is None:
+            progress = solver.measure(control.slice())
+        control.note(_record(progress, number, control), first, options.tol)
+    result = solution()
+    _check_finite(result)
+    result.reason = "shrunk" if reason == "tol" and result.violation > options.tol else reason
+    return result
+
+
+def _solution(solver: _core.Decomposition, problem: Problem, progress: dict[str, Any]) -> Solution:
+    beta, f = np.empty(len(problem.z)), np.empty(problem.examples)
+    solver.state(beta.reshape(-1, problem.examples), f)
+    violation, biases, primal, dual = certify(problem, beta, f)
+    if not progress["complete"]:
+        violation, primal, dual = np.inf, np.inf, 0.0 - float(progress["cost"])
+    return Solution(
+        beta,
+        f,
+        biases,
+        violation,
+        primal,
+        dual,
+        steps=progress["steps"],
+        kernel_evaluations=progress["kernel_evaluations"],
+        rows_wanted=progress["rows_wanted"],
+        rows_cached=progress["rows_cached"],
+    )
+
+
+def _check_finite(solution: Solution) -> None:
+    if not (np.all(np.isfinite(solution.f)) and np.all(np.isfinite(solution.biases))):
+        raise ValueError(
+            "the kernel values overflow: the dual coefficients or intercepts are not finite. "
+            "Scale the inputs, for example with StandardScaler"
+        )
+
+
+def _record(progress: dict[str, Any], number: int, control: Control) -> dict[str, float]:
+    return {
+        "problem": number,
+        "iteration": progress["iterations"],
+        "steps": progress["steps"],
+        "violation": max(0.0, progress["violation"]) if progress["active"] else np.inf,
+        "dual_objective": 0.0 - progress["cost"],
+        "active": progress["active"],
+        "seconds": control.seconds(),
+    }
+
+
+def _line(record: dict[str, float], first: float, tol: float) -> str:
+    """Where the violation is between the first one and tol, on a logarithmic scale."""
+    whole = np.log(max(first, 1.1 * tol) / tol)
+    left = np.log(max(record["violation"], tol) / tol)
+    done = round(BAR * (1.0 - min(1.0, left / whole)))
+    return (
+        f"problem {record['problem']}  iteration {record['iteration']:5d}  "
+        f"steps {record['steps']:8d}  violation {record['violation']:8.2e} "
+        f"|{'#' * done}{'.' * (BAR - done)}|  dual {record['dual_objective']:.6g}  "
+        f"active {record['active']}  {record['seconds']:.2f} s"
+    )

@@ -1,0 +1,240 @@
+r"""The problem of every exact support vector machine, and the certificate of a solution.
+
+One problem serves classification and regression. With :math:`\beta_i = z_i \alpha_i` and
+:math:`\mu = 1`, (5.6)-(5.8) are
+
+.. math::
+
+    \min_\beta\; J(\beta) = \tfrac12 \sum_{ij} \beta_i \beta_j\, k(x_{e(i)}, x_{e(j)})
+        + \sum_i s_i \beta_i,
+    \qquad 0 \le z_i \beta_i \le U_i, \qquad \sum_{i \in g} \beta_i = c_g
+
+over M variables; :math:`e(i) = i \bmod L` is the example of variable i, :math:`s_i = z_i \gamma_i`.
+
+===============  ====  ===========  ================  ==========  ===========================
+kind             M     z            s                 U           sums c
+===============  ====  ===========  ================  ==========  ===========================
+``c_svc``        L     y            −y                C weight    0
+``nu_svc``       L     y            0                 weight      ±ν W/2, a group each sign
+``epsilon_svr``  2L    +1 then −1   ε − y, −(ε + y)   C weight    0
+``nu_svr``       2L    +1 then −1   −y                C weight    ±C ν W/2, a group each sign
+``one_class``    L     +1           0                 weight      ν W
+===============  ====  ===========  ================  ==========  ===========================
+
+W is the sum of the weights. With :math:`f_e = \sum_i \beta_i\, k(x_e, x_{e(i)})`, the bias that
+variable i asks for is :math:`v_i = -(f_{e(i)} + s_i) = -\partial J/\partial \beta_i` (5.30). β is
+optimal when in each group no variable that can grow asks for more than one that can shrink.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._typing import FloatArray, IntArray
+
+__all__ = [
+    "Certificate",
+    "Problem",
+    "certify",
+    "extremes",
+    "machine",
+    "start",
+    "svm_problem",
+    "wishes",
+]
+
+Mask: TypeAlias = NDArray[np.bool_]
+ROUNDING = 1e-13  # of a sum
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The constants of the general problem, and a feasible β to start from."""
+
+    kind: str
+    z: FloatArray
+    s: FloatArray
+    upper: FloatArray  # U
+    group: IntArray  # 0, or with two groups 0 where z = +1 and 1 where z = −1
+    sums: FloatArray  # c
+    initial: FloatArray
+
+    @property
+    def low(self) -> FloatArray:
+        return np.where(self.z > 0, 0.0, -self.upper)
+
+    @property
+    def high(self) -> FloatArray:
+        return np.where(self.z > 0, self.upper, 0.0)
+
+    @property
+    def examples(self) -> int:
+        """L, the number of examples."""
+        return len(self.z) // (2 if self.kind.endswith("svr") else 1)
+
+    @property
+    def example(self) -> IntArray:
+        """e(i), the example of each variable."""
+        return np.arange(len(self.z)) % self.examples
+
+    def coefficients(self, beta: FloatArray) -> FloatArray:
+        """The coefficient of each example: the sum of its β."""
+        folded: FloatArray = beta.reshape(-1, self.examples).sum(axis=0)
+        return folded
+
+
+def svm_problem(
+    kind: str,
+    y: FloatArray,
+    weights: FloatArray | None = None,
+    *,
+    C: float = 1.0,
+    nu: float = 0.5,
+    epsilon: float = 0.1,
+) -> Problem:
+    """The problem of `kind` for targets y (labels ±1; for ``one_class`` only their number counts).
+
+    Examples
+    --------
+    >>> problem = svm_problem("epsilon_svr", np.array([1.0, 2.0]), C=10.0)
+    >>> problem.s
+    array([-0.9, -1.9, -1.1, -2.1])
+    """
+    y = np.asarray(y, dtype=np.float64)
+    w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+    one, W = np.ones(len(y)), w.sum()
+    both = np.concatenate([one, -one])
+    if kind == "c_svc":
+        return _problem(kind, y, -y, C * w, [0.0])
+    if kind == "nu_svc":
+        return _problem(kind, y, 0 * y, w, [nu * W / 2, -nu * W / 2])
+    if kind == "epsilon_svr":
+        return _problem(kind, both, epsilon * both - np.tile(y, 2), C * np.tile(w, 2), [0.0])
+    if kind == "nu_svr":
+        c = C * nu * W / 2
+        return _problem(kind, both, -np.tile(y, 2), C * np.tile(w, 2), [c, -c])
+    if kind == "one_class":
+        return _problem(kind, one, 0 * one, w, [nu * W])
+    raise ValueError(f"kind={kind!r}; use c_svc, nu_svc, epsilon_svr, nu_svr or one_class")
+
+
+def _problem(kind: str, z: FloatArray, s: FloatArray, U: FloatArray, sums: list[float]) -> Problem:
+    """Add the groups and a first β: in each group the first variables take all they can.
+
+    For ``nu_svr`` they are the last ones in the group of α*, so that α or α* of an example is 0.
+    """
+    group = (z < 0).astype(np.int64) * (len(sums) - 1)
+    alpha = np.zeros(len(z))
+    for g, total in enumerate(np.abs(sums)):
+        members = np.flatnonzero(group == g)
+        if kind == "nu_svr" and g == 1:
+            members = members[::-1]
+        u = U[members]
+        if total > u.sum() * (1 + 1e-12):
+            raise ValueError(f"nu makes the sum {total:g} where the bounds allow {u.sum():g}")
+        alpha[members] = np.clip(total - (np.cumsum(u) - u), 0.0, u)
+    return Problem(kind, z, s, U, group, np.array(sums), z * alpha)
+
+
+# -------------------------------------------------------------------------------- the certificate
+
+
+class Certificate(NamedTuple):
+    """How far β is from the optimum: J* is between −primal and −dual."""
+
+    violation: float
+    biases: FloatArray
+    primal: float
+    dual: float
+
+
+def certify(problem: Problem, beta: FloatArray, f: FloatArray) -> Certificate:
+    r"""The violation of the KKT conditions, the biases, the primal (5.2) and the dual −J (5.6).
+
+    .. math::
+
+        P = \tfrac12 \|w\|^2 + \sum_i U_i \left|z_i (v_i - b_{g(i)})\right|_+ + \sum_g b_g c_g
+
+    The duality gap P + J is never negative, whatever the feasible β and the biases. A bias is the
+    mean of v over the free variables (5.29); without any, the middle of what v allows (5.31).
+    """
+    coef = problem.coefficients(beta)
+    v, up, low = wishes(problem, beta, f)
+    most, least = extremes(problem, v, up, low)
+    biases = np.zeros(len(problem.sums))
+    for g, ends in enumerate(zip(most, least, strict=True)):
+        free = v[up & low & (problem.group == g)]
+        known = free if len(free) else np.array([end for end in ends if np.isfinite(end)])
+        biases[g] = known.mean() if len(known) else 0.0
+    xi = np.maximum(0.0, problem.z * (v - biases[problem.group]))  # (5.3), (5.4)
+    half = 0.5 * (coef @ f)
+    return Certificate(
+        violation=max(0.0, float(np.max(most - least))),
+        biases=biases,
+        primal=float(half + problem.upper @ xi + biases @ problem.sums),
+        dual=-float(half + problem.s @ beta),
+    )
+
+
+def wishes(problem: Problem, beta: FloatArray, f: FloatArray) -> tuple[FloatArray, Mask, Mask]:
+    """v (5.30), and which variables can grow and which can shrink (5.18), (5.19)."""
+    v = -(f[problem.example] + problem.s)
+    return v, beta < problem.high, beta > problem.low
+
+
+def extremes(problem: Problem, v: FloatArray, up: Mask, low: Mask) -> tuple[FloatArray, FloatArray]:
+    """The largest v that can grow and the smallest that can shrink, of each group."""
+    groups = [problem.group == g for g in range(len(problem.sums))]
+    most = [np.max(v, where=up & members, initial=-np.inf) for members in groups]
+    least = [np.min(v, where=low & members, initial=np.inf) for members in groups]
+    return np.array(most), np.array(least)
+
+
+def machine(problem: Problem, beta: FloatArray, biases: FloatArray) -> tuple[FloatArray, float]:
+    """Coefficients of the examples and intercept: the decision is Σ coef_l k(x_l, x) + intercept.
+
+    For ``nu_svc`` both are divided by ρ = (b₋ − b₊)/2, so that the margins are ±1.
+    """
+    coef, b = problem.coefficients(beta), float(biases.mean())
+    if problem.kind != "nu_svc":
+        return coef, b
+    rho = float(biases[1] - biases[0]) / 2
+    return (coef / rho, b / rho) if rho > 0 else (coef, b)
+
+
+def start(problem: Problem, beta: FloatArray) -> FloatArray:
+    """A feasible β near a given one, which solved a problem much like this one.
+
+    β is clipped to the box. In a group of sum 0 the sign that has too much is then scaled down,
+    first where it is not at its bound; any other group has one sign, which is scaled down to its
+    sum, or up into the room there is.
+
+    Examples
+    --------
+    >>> problem = svm_problem("c_svc", np.array([1.0, 1.0, -1.0]), C=2.0)
+    >>> start(problem, np.array([2.0, 1.0, -2.5]))
+    array([ 2.,  0., -2.])
+    """
+    beta = np.clip(beta, problem.low, problem.high)
+    for g, c in enumerate(problem.sums):
+        sides = [(problem.group == g) & (problem.z == z) for z in (1.0, -1.0)]
+        total = min(np.abs(beta[side]).sum() for side in sides) if c == 0 else abs(c)
+        for side in sides:
+            alpha = _with_sum(np.abs(beta[side]), problem.upper[side], total)
+            beta[side] = problem.z[side] * alpha
+    return beta
+
+
+def _with_sum(alpha: FloatArray, upper: FloatArray, total: float) -> FloatArray:
+    """α of this sum: free ones fall first; what is missing goes where there is room."""
+    excess = alpha.sum() - total
+    if excess > ROUNDING * total:
+        free = np.where(alpha < upper, alpha, 0.0)
+        falls = free if free.sum() >= excess else alpha
+        alpha = alpha - falls * (excess / falls.sum())
+    elif excess < -ROUNDING * total and len(alpha):
+        room = upper - alpha
+        alpha = alpha + room * min(1.0, -excess / max(room.sum(), -excess))
+    return np.clip(alpha, 0.0, upper)
