@@ -35,31 +35,46 @@ Order random_order(Random& random, std::size_t examples, std::size_t n) {
 
 // ------------------------------------------------------------------------------------- data
 
-// A matrix, and the same numbers as dense or compressed rows.
+// A matrix, and the same numbers as dense or compressed rows, of double or float.
 struct Data {
     std::size_t count, width;
-    Doubles x, stored;
+    Doubles x, stored64;
+    std::vector<float> stored32;
     std::vector<std::int32_t> columns;
-    Order starts{0};
+    Order starts;
 
     Data(std::size_t count, std::size_t width) : count(count), width(width), x(count * width) {}
 
     double& at(std::size_t l, std::size_t j) { return x[l * width + j]; }
     const double* row(std::size_t l) const { return x.data() + l * width; }
 
-    Rows dense() const { return {Layout::dense64, x.data(), nullptr, nullptr, count, width}; }
-    Rows sparse() {
-        stored.clear();
+    Rows dense(bool wide = true) {
+        if (wide) return {Layout::dense64, x.data(), nullptr, nullptr, count, width};
+        stored32.assign(x.begin(), x.end());
+        return {Layout::dense32, stored32.data(), nullptr, nullptr, count, width};
+    }
+    Rows sparse(bool wide = true) {
+        stored64.clear();
         columns.clear();
         starts.assign(1, 0);
         for (std::size_t i = 0; i < x.size(); ++i) {
             if (x[i] != 0.0) {
-                stored.push_back(x[i]);
+                stored64.push_back(x[i]);
                 columns.push_back(static_cast<std::int32_t>(i % width));
             }
-            if (i % width == width - 1) starts.push_back(static_cast<std::int64_t>(stored.size()));
+            if (i % width == width - 1) {
+                starts.push_back(static_cast<std::int64_t>(stored64.size()));
+            }
         }
-        return {Layout::sparse64, stored.data(), columns.data(), starts.data(), count, width};
+        stored32.assign(stored64.begin(), stored64.end());
+        const void* values = wide ? static_cast<const void*>(stored64.data())
+                                  : static_cast<const void*>(stored32.data());
+        return {wide ? Layout::sparse64 : Layout::sparse32,
+                values,
+                columns.data(),
+                starts.data(),
+                count,
+                width};
     }
 };
 
@@ -330,7 +345,7 @@ void test_rows(Random& random) {
     for (const Kind kind : kinds) {
         for (const bool wide : {false, true}) {
             Data data = make(random, kind, 300, wide);
-            const Rows stored = kind == Kind::sparse ? data.sparse() : data.dense();
+            const Rows stored = kind == Kind::sparse ? data.sparse(wide) : data.dense(wide);
             const Order every = first_ones(data.count);
             for (const KernelFunction& kernel : functions) {
                 const Encoding encoding =
@@ -522,8 +537,8 @@ void test_sources(Random& random) {
     const Order every = first_ones(data.count);
     const Selection selection{&stored, every.data(), every.size()};
     for (const KernelFunction& kernel : functions) {
-        const auto packed = std::make_shared<PackedExamples>(
-            selection, choose_encoding(kernel, {selection}, true));
+        const auto packed =
+            std::make_shared<PackedExamples>(selection, choose_encoding(kernel, {selection}, true));
         const ComputedKernel computed(kernel, packed);
         const auto all = compute(kernel, packed->view(), every, packed->view()).rows;
         Doubles diagonal(data.count);
@@ -531,13 +546,13 @@ void test_sources(Random& random) {
         for (std::size_t l = 0; l < data.count; ++l) {
             CHECK(diagonal[l] == all[l][l], "k(%zu, %zu)", l, l);
         }
-        const GivenKernel given(
-            data.count, diagonal, [&](const std::int64_t* ids, std::size_t n, double* out) {
-                for (std::size_t r = 0; r < n; ++r) {
-                    const Doubles& row = all[static_cast<std::size_t>(ids[r])];
-                    std::copy_n(row.begin(), data.count, out + r * data.count);
-                }
-            });
+        const GivenKernel given(data.count, diagonal,
+                                [&](const std::int64_t* ids, std::size_t n, double* out) {
+                                    for (std::size_t r = 0; r < n; ++r) {
+                                        const Doubles& row = all[static_cast<std::size_t>(ids[r])];
+                                        std::copy_n(row.begin(), data.count, out + r * data.count);
+                                    }
+                                });
         const Order rows = random_order(random, data.count, 150);
         for (const Order& places : {Order(), Order{5}, random_order(random, data.count, 23)}) {
             const std::size_t n = places.empty() ? data.count : places.size();
@@ -551,9 +566,9 @@ void test_sources(Random& random) {
                 Doubles last(rounded(n), nan);
                 std::vector<void*> keep(rows.size(), nullptr);
                 keep.back() = last.data();
-                source->rows(rows.data(), rows.size(), *frame,
-                             {0, rounded(n) / kBlock, 2, coef.data(), f.data(), rounded(n),
-                              keep.data(), 1});
+                source->rows(
+                    rows.data(), rows.size(), *frame,
+                    {0, rounded(n) / kBlock, 2, coef.data(), f.data(), rounded(n), keep.data(), 1});
                 for (std::size_t b = 0; b < n; ++b) {
                     const std::size_t l = places.empty() ? b : static_cast<std::size_t>(places[b]);
                     CHECK(last[b] == all[static_cast<std::size_t>(rows.back())][l], "at %zu", b);

@@ -12,8 +12,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStepsAtOnce = 1e8;  // times the size of the set: about a tenth of a second
 
 // A working set is as large as its tile may be, but not larger than pays: each step of two
-// variables reads two rows of it. Measured on the benchmarks' problems.
-constexpr std::size_t kLeastSet = 3072, kLargestSet = 12288;
+// variables reads two rows of it. Where rows are kept, iterations are cheap and may be many.
+// Measured on the benchmarks' problems.
+constexpr std::size_t kLeastSet = 3072, kLeastCachedSet = 1024, kLargestSet = 12288;
 constexpr double kTileInTime = 2e10;  // cost times values: a tile takes a tenth of a second
 constexpr double kFreeShare = 1.5;    // of the number of free variables
 
@@ -125,6 +126,7 @@ DecompositionProgress Decomposition::measure(double seconds) {
         if (parts_.done < count_) parts_ = Parts();
         begin_rebuild();
     }
+    if (phase_ == Phase::update) update(deadline);  // a step that is solved is worth finishing
     if (phase_ != Phase::rebuild && active_ < count_) begin_rebuild();
     if (phase_ == Phase::rebuild) rebuild(deadline);
     if (active_ == count_) {
@@ -197,7 +199,9 @@ std::size_t Decomposition::next_size() const {
     std::size_t free = 0;
     for (std::size_t p = 0; p < active_; ++p) free += x_.is_free(p);
     const auto wanted = static_cast<std::size_t>(kFreeShare * static_cast<double>(free));
-    const std::size_t size = std::min(std::max(wanted, kLeastSet), largest_set_);
+    const std::size_t least =
+        cache_.bytes() > 0 ? kLeastCachedSet : std::clamp(count_ / 3, kLeastCachedSet, kLeastSet);
+    const std::size_t size = std::min(std::max(wanted, least), largest_set_);
     return active_ < size + size / 4 ? std::min(active_, largest_set_) : size;
 }
 
@@ -487,12 +491,15 @@ void Decomposition::divide(Clock::time_point deadline) {
     }
     const double tol = std::max(options_.tol, 0.5 * kInnerShare * violation_.worst);
     const double b = bias();
-    while (part_ < parts_.ends.size() && Clock::now() < deadline) {
+    do {
         const std::size_t last =
             std::min(parts_.ends.size(), part_ + static_cast<std::size_t>(options_.threads));
         std::vector<std::unique_ptr<WorkingSet>> sets(last - part_);
         std::vector<SubSolution> solutions(last - part_);
         const auto n = static_cast<std::int64_t>(sets.size());
+        auto most = static_cast<std::int64_t>(20 * kPart);
+        if (options_.max_steps >= 0) most = std::min(most, (options_.max_steps - steps_) / n);
+        if (most == 0) return begin_rebuild();
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) num_threads(options_.threads)
 #endif
@@ -504,7 +511,7 @@ void Decomposition::divide(Clock::time_point deadline) {
                 parts_.order.begin() + static_cast<std::ptrdiff_t>(parts_.ends[part]));
             sets[k] = std::make_unique<WorkingSet>(*kernel_, 1);
             sets[k]->choose(std::move(places), x_);
-            solutions[k] = sets[k]->solve(x_, b, tol, std::int64_t{20} * kPart, nullptr, 0);
+            solutions[k] = sets[k]->solve(x_, b, tol, most, nullptr, 0);
         }
         for (std::size_t k = 0; k < sets.size(); ++k) {
             steps_ += solutions[k].steps;
@@ -514,8 +521,7 @@ void Decomposition::divide(Clock::time_point deadline) {
             }
         }
         part_ = last;
-        if (options_.max_steps >= 0 && steps_ >= options_.max_steps) part_ = parts_.ends.size();
-    }
+    } while (part_ < parts_.ends.size() && Clock::now() < deadline);
     if (part_ == parts_.ends.size()) begin_rebuild();
 }
 

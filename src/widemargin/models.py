@@ -4,6 +4,7 @@ from typing import Any
 
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.perceptron import MarginPerceptron, Perceptron
+from widemargin.svm import SVC, NuSVC
 
 __all__ = ["MODELS"]
 
@@ -11,4 +12,6 @@ MODELS: dict[str, type[Any]] = {
     "perceptron": Perceptron,
     "margin-perceptron": MarginPerceptron,
     "kernel-perceptron": KernelPerceptron,
+    "svc": SVC,
+    "nu-svc": NuSVC,
 }

@@ -1,8 +1,11 @@
 r"""Machines for many C: each starts from the last, and cross-validation chooses one.
 
-The coefficients at one C, times :math:`C'/C`, are feasible at :math:`C'`, and an example that was
-at its bound is there again. With C ascending, little is left to do where most coefficients are at
-bounds; where most are free, about the same number of steps on fewer examples.
+The coefficients β of one C, times :math:`t = C'/C`, are feasible at :math:`C'`, and an example that
+was at its bound is there again. They are a good start as long as
+
+.. math:: J(t\beta) = \tfrac12 t^2 \|w\|^2 + t\, s \cdot \beta
+
+falls up to that t: where most coefficients are at bounds. Otherwise β itself is the start.
 """
 
 import time
@@ -25,6 +28,7 @@ from widemargin._kernel_machine import KernelMachine
 from widemargin._kernel_source import resolve_gamma
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm import SVC
+from widemargin.svr import SVR
 
 __all__ = ["SVCCV", "SVMPath", "svm_path"]
 
@@ -131,12 +135,24 @@ def _along(
     wanted, seen = model.warm_start, 0
     model.set_params(warm_start=True)
     for C in Cs:
+        if hasattr(model, "dual_coef_") and not _falls(model, y, C / model.C):
+            model._fitted_bound = float(C)  # as if β were that of this C
         model.set_params(C=float(C)).fit(X, y, sample_weight)
         fitted = copy(model).set_params(warm_start=wanted)
         fitted.history_, seen = model.history_[seen:], len(model.history_)
         yield fitted
         if model.stop_reason_ == "interrupted":
             return
+
+
+def _falls(model: Any, y: ArrayLike, t: float) -> bool:
+    """Whether J(t β) falls as far as this t; of several problems their sum."""
+    gain = float(np.abs(model.dual_coef_).sum())  # −s·β
+    if isinstance(model, SVR):
+        targets = np.asarray(y, dtype=np.float64)[model.support_]
+        gain = float(model.dual_coef_[0] @ targets) - model.epsilon * gain
+    norm = 2 * (gain - float(np.sum(model.dual_objective_)))  # ‖w‖²
+    return t * norm <= gain
 
 
 class SVCCV(KernelClassifier):
@@ -281,7 +297,9 @@ class SVCCV(KernelClassifier):
             return np.zeros(1)
         choices = np.atleast_1d(np.asarray(self.gamma, dtype=object))
         for gamma in choices.ravel():
-            if gamma not in ("scale", "auto") and not (isinstance(gamma, Real) and float(gamma) > 0):
+            if gamma not in ("scale", "auto") and not (
+                isinstance(gamma, Real) and float(gamma) > 0
+            ):
                 raise ValueError(
                     f"gamma={self.gamma!r} holds {gamma!r}; use positive numbers, 'scale' or 'auto'"
                 )

@@ -21,6 +21,8 @@ RECORD = {
     "converged": "converged_",
     "updates": "n_updates_",
     "margin": "margin_",
+    "duality_gap": "duality_gap_",
+    "kkt_violation": "kkt_violation_",
     "seconds": "fit_time_",
 }
 
@@ -33,6 +35,8 @@ def info(model: ModelArgument, json: JsonOption = False) -> None:
     steps = [step for _, step in getattr(fitted, "steps", [("model", fitted)])]
     last = steps[-1]
     record = {name: getattr(last, attribute, None) for name, attribute in RECORD.items()}
+    if getattr(last, "kkt_violation_", None) is not None:  # solved, not trained by epochs
+        record = {"steps": record.pop("epochs")} | record
     record["history_length"] = len(getattr(last, "history_", ()))
     record["support_vectors"] = len(last.support_) if hasattr(last, "support_") else None
     result = {
@@ -72,7 +76,7 @@ def _print_model(result: dict[str, Any]) -> None:
     )
     out.print()
     print_facts({k: repr(v) for k, v in result["parameters"].items()}, "Parameters")
-    if record["epochs"] is not None:
+    if record["stop_reason"] is not None:
         shown = record | {
             "margin": number(record["margin"]),
             "seconds": number(record["seconds"], 3),

@@ -159,7 +159,8 @@ def _summary(fitted: Any, estimator: Any, X: Any, y: Any) -> dict[str, Any]:
         "columns": X.shape[1],
         "features": estimator.n_features_in_,
         "classes": estimator.classes_,
-        "epochs": estimator.n_iter_,
+        "epochs": int(np.sum(estimator.n_iter_)),
+        "gap": getattr(estimator, "duality_gap_", None),
         "stop_reason": estimator.stop_reason_,
         "converged": estimator.converged_,
         "updates": getattr(estimator, "n_updates_", None),
@@ -172,6 +173,7 @@ def _summary(fitted: Any, estimator: Any, X: Any, y: Any) -> dict[str, Any]:
 def _print_summary(summary: dict[str, Any]) -> None:
     encoded = summary["features"] != summary["columns"]
     updates, test_error = summary["updates"], summary["test_error"]
+    exact = summary["gap"] is not None  # a machine that is solved, not trained by epochs
     print_facts(
         {
             "model": summary["model"],
@@ -179,7 +181,9 @@ def _print_summary(summary: dict[str, Any]) -> None:
             "columns": f"{summary['columns']:,}"
             + (f" ({summary['features']:,} after encoding)" if encoded else ""),
             "classes": listing(summary["classes"]),
-            "epochs": f"{summary['epochs']:,}, stopped: {summary['stop_reason']}",
+            "steps" if exact else "epochs": f"{summary['epochs']:,}, "
+            f"stopped: {summary['stop_reason']}",
+            "duality gap": number(float(np.sum(summary["gap"]))) if exact else None,
             "updates": None if updates is None else f"{updates:,}",
             "margin ρ": number(summary["margin"]),
             "training error": f"{summary['training_error']:.2f} %",
@@ -227,7 +231,7 @@ class EpochBar:
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count an epoch."""
-        if context.task_name == "epoch":
+        if context.task_name in ("epoch", "iteration"):
             self.progress.advance(self.task)
 
     def teardown(self, estimator: Any, context: Any) -> None:
