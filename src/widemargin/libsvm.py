@@ -63,9 +63,9 @@ def save_libsvm(model: Any, path: PathLike) -> None:
     --------
     >>> import tempfile, pathlib
     >>> from widemargin import SVC, load_libsvm, save_libsvm
-    >>> clf = SVC(gamma=0.5).fit([[0, 0], [1, 1], [0, 1]], [1, 1, 2])
+    >>> clf = SVC(C=10.0, gamma=0.5).fit([[0, 0], [1, 1], [0, 1]], [1, 1, 2])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "xor.model"
+    ...     path = pathlib.Path(folder) / "corner.model"
     ...     save_libsvm(clf, path)
     ...     print(path.read_text()[:30])
     ...     load_libsvm(path).predict([[0, 1], [1, 1]])
