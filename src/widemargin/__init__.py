@@ -1,5 +1,6 @@
 """Large-margin learning on large data: f(x) = w · Φ(x) + b, with a margin."""
 
+from widemargin import _openmp  # noqa: F401  before anything else loads the core
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.one_class import OneClassSVM
