@@ -15,8 +15,9 @@ constexpr double kStepsAtOnce = 1e8;  // times the size of the set: about a tent
 // variables reads two rows of it. Where rows are kept, iterations are cheap and may be many.
 // Measured on the benchmarks' problems.
 constexpr std::size_t kLeastSet = 3072, kLeastCachedSet = 1024, kLargestSet = 12288;
-constexpr double kTileInTime = 2e10;  // cost times values: a tile takes a tenth of a second
-constexpr double kFreeShare = 1.5;    // of the number of free variables
+constexpr std::size_t kSmallSet = 2048;  // or a third of the examples, if that is more
+constexpr double kTileInTime = 2e10;     // cost times values: a tile takes a tenth of a second
+constexpr double kFreeShare = 1.5;       // of the number of free variables
 
 // How much better than the whole a working set is solved.
 constexpr double kInnerShare = 0.2;
@@ -38,6 +39,7 @@ constexpr unsigned char kPatience = 5;
 constexpr double kWorthPacking = 0.9;
 
 constexpr std::size_t kPart = 2048;  // examples of a part of the first solution, at the most
+constexpr std::size_t kWorthDividing = 8 * kPart;
 
 std::size_t blocks_of(std::size_t n) {
     return (n + kBlock - 1) / kBlock;
@@ -68,8 +70,9 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
     const std::size_t for_tile = (options.cache_bytes - cache_.bytes()) / kernel_->value_bytes();
     const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(for_tile)));
     const auto in_time = static_cast<std::size_t>(std::sqrt(kTileInTime / kernel_->cost()));
-    largest_set_ =
-        std::max<std::size_t>(2, std::min({side / kTileStep * kTileStep, in_time, kLargestSet}));
+    const std::size_t part = std::max(kSmallSet, count_ / 3);
+    largest_set_ = std::max<std::size_t>(
+        2, std::min({side / kTileStep * kTileStep, in_time, part, kLargestSet}));
     if (options.working_set) largest_set_ = options.working_set;
 
     leavers_.push_back({count_, std::vector<double>(count_, 0.0)});
@@ -78,7 +81,7 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
     const bool room =
         static_cast<std::size_t>(options_.threads) * kPart * kPart * kernel_->value_bytes() <=
         options.cache_bytes;
-    if (from_zero && room && !options.working_set && count_ > 2 * largest_set_) {
+    if (from_zero && room && !options.working_set && count_ > kWorthDividing) {
         phase_ = Phase::divide;
     } else {
         begin_rebuild();
@@ -199,8 +202,7 @@ std::size_t Decomposition::next_size() const {
     std::size_t free = 0;
     for (std::size_t p = 0; p < active_; ++p) free += x_.is_free(p);
     const auto wanted = static_cast<std::size_t>(kFreeShare * static_cast<double>(free));
-    const std::size_t least =
-        cache_.bytes() > 0 ? kLeastCachedSet : std::clamp(count_ / 3, kLeastCachedSet, kLeastSet);
+    const std::size_t least = cache_.bytes() > 0 ? kLeastCachedSet : kLeastSet;
     const std::size_t size = std::min(std::max(wanted, least), largest_set_);
     return active_ < size + size / 4 ? std::min(active_, largest_set_) : size;
 }

@@ -20,7 +20,7 @@ Parts one_part(std::size_t count);
 // which one is nearer. In the end all parts have the same size, give or take one; false: it is.
 bool halve_next(const KernelSource& affinity, std::size_t most, int threads, Parts& parts);
 
-// Whether examples have more to do with their own part than with all others together, by the sum
+// Whether a good part of what examples have to do with others is within their own part, by the sum
 // of the kernel's values over a sample of rows.
 bool parts_stand_alone(const KernelSource& kernel, const Parts& parts, int threads);
 
