@@ -39,7 +39,6 @@ constexpr unsigned char kPatience = 5;
 constexpr double kWorthPacking = 0.9;
 
 constexpr std::size_t kPart = 2048;  // examples of a part of the first solution, at the most
-constexpr std::size_t kWorthDividing = 8 * kPart;
 
 std::size_t blocks_of(std::size_t n) {
     return (n + kBlock - 1) / kBlock;
@@ -81,7 +80,7 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
     const bool room =
         static_cast<std::size_t>(options_.threads) * kPart * kPart * kernel_->value_bytes() <=
         options.cache_bytes;
-    if (from_zero && room && !options.working_set && count_ > kWorthDividing) {
+    if (from_zero && room && !options.working_set && count_ > options.worth_dividing) {
         phase_ = Phase::divide;
     } else {
         begin_rebuild();

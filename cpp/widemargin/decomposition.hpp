@@ -30,6 +30,7 @@ struct DecompositionOptions {
     std::size_t cache_bytes;  // for the tile and the cache of rows
     std::int64_t max_steps;   // of two variables; negative: any number
     int threads;
+    std::size_t worth_dividing = 16384;  // examples above which parts may give a first solution
 };
 
 struct DecompositionProgress {
