@@ -554,7 +554,7 @@ constexpr Shrinking shrinkings[] = {Shrinking::never, Shrinking::checked, Shrink
 void test_decomposition(Random& random, Source source) {
     bool shrunk = false, cached = false, evicted = false;
     for (const Task task : tasks) {
-        const std::size_t n = 60;
+        const std::size_t n = 50;
         const Machine machine = make_machine(random, task, source, n);
         const double cost =
             look(machine.start, machine.k, plain_solve(machine.start, machine.k, 1e-8)).cost;
@@ -574,7 +574,7 @@ void test_decomposition(Random& random, Source source) {
                     shrunk |= !progress.complete;
                     cached |= progress.rows_cached > 0;
                     evicted |= cache_bytes == bytes / 9 && progress.rows_cached > 0 &&
-                               progress.rows_wanted - progress.rows_cached > 60;
+                               progress.rows_wanted - progress.rows_cached > 50;
                     if (!progress.complete) {
                         CHECK(shrinking == Shrinking::heuristic, "%s: incomplete", text.c_str());
                         solver.measure(60.0);
@@ -596,12 +596,13 @@ void test_decomposition(Random& random, Source source) {
 // Another kernel, a block of examples at a time, so that every update takes many slices.
 class InBlocks final : public KernelSource {
    public:
-    explicit InBlocks(std::shared_ptr<const KernelSource> kernel, double cost = 1e4)
-        : kernel_(std::move(kernel)), cost_(cost) {}
+    explicit InBlocks(std::shared_ptr<const KernelSource> kernel,
+                      std::shared_ptr<const KernelSource> affinity = nullptr)
+        : kernel_(std::move(kernel)), affinity_(std::move(affinity)) {}
 
     std::size_t count() const override { return kernel_->count(); }
     bool wide() const override { return kernel_->wide(); }
-    double cost() const override { return cost_; }
+    double cost() const override { return kernel_->cost(); }
     std::size_t examples_at_once(std::size_t) const override { return kBlock; }
     std::size_t rows_at_once() const override { return kernel_->rows_at_once(); }
     std::unique_ptr<Frame> frame(const std::int64_t* ids, std::size_t n) const override {
@@ -612,10 +613,10 @@ class InBlocks final : public KernelSource {
         kernel_->rows(ids, n, frame, use);
     }
     void diagonal(double* out) const override { kernel_->diagonal(out); }
+    std::shared_ptr<const KernelSource> affinity() const override { return affinity_; }
 
    private:
-    std::shared_ptr<const KernelSource> kernel_;
-    double cost_;
+    std::shared_ptr<const KernelSource> kernel_, affinity_;
 };
 
 // In the smallest slices, with a look now and then.
@@ -689,18 +690,16 @@ void test_nothing_to_do(Random& random) {
 
 // ------------------------------------------------------------------------ divide and conquer
 
-// Thousands of points and a narrow kernel, and so little memory that the whole is not one working
-// set, but a part is: the first solution is that of the parts.
+// Points in eight parts.
 struct Divided {
-    static constexpr std::size_t n = 5800, bytes = 2048 * 2048 * sizeof(float);
+    static constexpr std::size_t n = 8200, bytes = 2048 * 2048 * sizeof(float);
     std::shared_ptr<const KernelSource> kernel;
     Variables start;
 
-    Divided(Random& random, double gamma) {
-        const Doubles x = random.vector(2 * n);
+    Divided(Random& random, const Doubles& x, double gamma) {
         Doubles y(n);
         for (std::size_t l = 0; l < n; ++l) {
-            y[l] = std::sin(9.0 * x[2 * l]) * std::sin(9.0 * x[2 * l + 1]) > 0.0 ? 1.0 : -1.0;
+            y[l] = std::sin(3.0 * x[2 * l]) * std::sin(3.0 * x[2 * l + 1]) > 0.0 ? 1.0 : -1.0;
         }
         const KernelFunction rbf{KernelName::rbf, gamma, 0.0, 0};
         kernel = std::make_shared<ComputedKernel>(rbf, pack(x, 2, rbf, false));
@@ -746,7 +745,7 @@ struct Divided {
 };
 
 void test_divide(Random& random) {
-    const Divided problem(random, 30.0);
+    const Divided problem(random, random.vector(2 * Divided::n), 30.0);
     Decomposition plain = problem.solver(1024, -1, 1);
     const DecompositionProgress whole = plain.run(60.0);
     problem.check(plain, whole, "not divided");
@@ -763,13 +762,13 @@ void test_divide(Random& random) {
     }
 
     // measured in the middle: of the halving, and of the parts
-    for (const int slices : {1, 5}) {
+    for (const int slices : {1, 10}) {
         Decomposition early = problem.solver(0, -1, 1);
         for (int slice = 0; slice < slices; ++slice) early.run(0.0);
         CHECK(early.run(0.0).active == 0, "%d slices are too many", slices);
         problem.check(early, early.measure(60.0), "measured early");
     }
-    for (const std::int64_t most : {0, 100, 1501}) {
+    for (const std::int64_t most : {0, 50, 301}) {
         Decomposition few = problem.solver(0, most, 1);
         const DecompositionProgress progress = few.run(60.0);
         CHECK(progress.done && progress.steps <= most, "%d steps, not %d",
@@ -778,20 +777,32 @@ void test_divide(Random& random) {
     }
 }
 
+// Every point four times, and parts that know nothing of it: their solutions add up to too much.
+void test_divided_badly(Random& random) {
+    Doubles x = random.vector(2 * Divided::n);
+    const std::size_t distinct = Divided::n / 4;
+    for (std::size_t i = 2 * distinct; i < x.size(); ++i) x[i] = x[i % (2 * distinct)];
+    Divided problem(random, x, 1e5);
+    const Divided other(random, random.vector(2 * Divided::n), 1.0);
+    problem.kernel = std::make_shared<InBlocks>(problem.kernel, other.kernel);
+    Decomposition solver = problem.solver(0, -1, 2);
+    DecompositionProgress progress{};
+    for (int slices = 0; !progress.complete && slices < 10000; ++slices) progress = solver.run(0.0);
+    CHECK(progress.steps > 1000 && progress.iterations == 0, "it was not divided");
+    problem.check(solver, solver.measure(0.0), "divided badly");
+}
+
 // Not divided: parts that depend on each other, and a kernel that cannot tell what is near.
 void test_undivided(Random& random) {
-    const Divided wide(random, 0.01);
-    Decomposition solver = wide.solver(0, 0, 1);
-    wide.check(solver, solver.run(60.0), "a wide kernel");
-
-    Machine slow = make_machine(random, Task::classification, Source::doubles, 300);
-    slow.kernel = std::make_shared<InBlocks>(slow.kernel, 1e6);
-    Decomposition other(slow.kernel, slow.start,
-                        {0, Shrinking::checked, tol, 2048 * 2048 * sizeof(double), -1, 1, 0});
-    CHECK(!other.run(0.0).complete, "nothing to divide");
-    const Result result = result_of(slow, other, other.run(60.0), "a kernel without affinity");
-    CHECK(result.progress.done && result.point.violation <= tol + 1e-9, "violation %g",
-          result.point.violation);
+    Divided problem(random, random.vector(2 * Divided::n), 0.01);
+    for (const char* text : {"a wide kernel", "a kernel without affinity"}) {
+        Decomposition solver = problem.solver(0, 20, 1);
+        CHECK(!solver.run(0.0).complete, "%s: it was not to be divided", text);
+        const DecompositionProgress progress = solver.run(60.0);
+        CHECK(progress.done && progress.steps == 20, "%s: not done", text);
+        problem.check(solver, progress, text);
+        problem.kernel = std::make_shared<InBlocks>(problem.kernel);
+    }
 }
 
 }  // namespace
@@ -819,6 +830,7 @@ int main() {
     test_max_steps(random);
     test_nothing_to_do(random);
     test_divide(random);
+    test_divided_badly(random);
     test_undivided(random);
     return report(kernels().isa);
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 
 #include "checks.hpp"
 #include "widemargin/kernel_source.hpp"

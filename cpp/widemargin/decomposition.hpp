@@ -57,7 +57,7 @@ class Decomposition {
     DecompositionProgress run(double seconds);
     // Brings f up to date for every example, for about this long.
     DecompositionProgress measure(double seconds);
-    // In the order of the examples.
+    // In the order of the examples. f is right where the last progress was complete.
     void state(double* beta, double* f) const;
 
     std::size_t examples() const { return count_; }

@@ -85,7 +85,7 @@ std::unique_ptr<Frame> GivenKernel::frame(const std::int64_t* ids, std::size_t n
 
 void GivenKernel::rows(const std::int64_t* ids, std::size_t n, const Frame& frame,
                        const RowUse& use) const {
-    constexpr std::size_t batch = kGivenRows;
+    const std::size_t batch = std::min(kGivenRows, n);
     const auto& at = static_cast<const ListFrame&>(frame).ids;
     const std::size_t first = use.first * kBlock, last = use.last * kBlock;
     std::vector<double> full(batch * count_), some(batch * rounded(at.size()), 0.0);

@@ -54,13 +54,6 @@ class RowCache {
         return nullptr;
     }
 
-    void forget(std::int64_t id) {
-        const std::size_t slot = slot_of_[static_cast<std::size_t>(id)];
-        if (slot == kNone) return;
-        slot_of_[static_cast<std::size_t>(id)] = kNone;
-        owner_[slot] = -1;
-    }
-
     // Keeps these places of every row, ascending; the room gained is for more rows.
     void compact(const std::vector<std::size_t>& keep, std::size_t stride) {
         std::vector<std::int64_t> owner;
