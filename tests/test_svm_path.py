@@ -1,9 +1,5 @@
 """Machines for many C: the optimum at each, for fewer steps; and the choice of one."""
 
-import signal
-import threading
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -101,30 +97,6 @@ def test_bad_values_of_C(Cs):
 def test_estimators_without_C(estimator):
     with pytest.raises(TypeError, match="no C to vary"):
         svm_path(X, Y2, [1.0], estimator=estimator)
-
-
-def slow_kernel(a, b):
-    if threading.current_thread() is threading.main_thread():
-        slow_kernel.calls += 1
-        if slow_kernel.calls == slow_kernel.stop_at:
-            signal.raise_signal(signal.SIGINT)
-            time.sleep(0.1)  # past the end of the slice, so that the fit is not over with it
-    return rbf_kernel(a, b, gamma=0.3)
-
-
-def test_interrupted():
-    slow_kernel.calls, slow_kernel.stop_at = 0, None
-    svm_path(X, Y2, [0.1], kernel=slow_kernel)
-    slow_kernel.calls, slow_kernel.stop_at = 0, slow_kernel.calls + 1  # the second fit
-    with pytest.warns(match="interrupted"):
-        path = svm_path(X, Y2, [10.0, 0.1, 1.0], kernel=slow_kernel)
-    assert_array_equal(path.Cs, [0.1, 1.0])
-    assert [model.stop_reason_ for model in path.models] == ["tol", "interrupted"]
-    slow_kernel.calls = 0
-    clf = SVCCV(kernel=slow_kernel)
-    with pytest.raises(KeyboardInterrupt), pytest.warns(match="interrupted"):
-        clf.fit(X, Y2)
-    assert not hasattr(clf, "scores_")
 
 
 # ------------------------------------------------------------------------------------------ SVCCV
