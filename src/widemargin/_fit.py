@@ -96,11 +96,16 @@ def interrupt_flag() -> Iterator[threading.Event]:
     """Ctrl-C sets the flag instead of raising; a second Ctrl-C raises as usual.
 
     Only in the main thread, and only where Python's own handler is in place: a program that
-    handles SIGINT itself goes on doing so.
+    handles SIGINT itself goes on doing so. Inside another such block it is that block's flag: a
+    Ctrl-C stops the fit and what the fit is part of.
     """
-    flag = threading.Event()
     ours = threading.current_thread() is threading.main_thread()
     previous = signal.getsignal(signal.SIGINT)
+    flag = getattr(previous, "flag", None) if ours else None
+    if flag is not None:
+        yield flag
+        return
+    flag = threading.Event()
     if not ours or previous is not signal.default_int_handler:
         yield flag
         return
@@ -109,6 +114,7 @@ def interrupt_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous)
         flag.set()
 
+    handle.flag = flag  # type: ignore[attr-defined]
     signal.signal(signal.SIGINT, handle)
     try:
         yield flag

@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from widemargin._fit import interrupt_flag
 from widemargin._kernel_classifier import KernelClassifier
 from widemargin._kernel_machine import KernelMachine
 from widemargin._kernel_source import resolve_gamma
@@ -131,17 +132,18 @@ def _checked_Cs(Cs: ArrayLike) -> FloatArray:
 def _along(
     model: Any, X: ArrayLike, y: ArrayLike, Cs: FloatArray, sample_weight: ArrayLike
 ) -> Iterator[Any]:
-    """A fitted copy of the model for each C; the last one if it is interrupted."""
+    """A fitted copy of the model for each C, up to the one during which Ctrl-C came."""
     wanted, seen = model.warm_start, 0
     model.set_params(warm_start=True)
     for C in Cs:
         if hasattr(model, "dual_coef_") and not _falls(model, y, C / model.C):
             model._fitted_bound = float(C)  # as if β were that of this C
-        model.set_params(C=float(C)).fit(X, y, sample_weight)
+        with interrupt_flag() as interrupted:  # also if it came too late to stop the fit
+            model.set_params(C=float(C)).fit(X, y, sample_weight)
         fitted = copy(model).set_params(warm_start=wanted)
         fitted.history_, seen = model.history_[seen:], len(model.history_)
         yield fitted
-        if model.stop_reason_ == "interrupted":
+        if interrupted.is_set():
             return
 
 
@@ -327,8 +329,9 @@ class SVCCV(KernelClassifier):
                 model = SVC(**parameters, gamma=float(gamma))
                 X_train, y_train = _safe_split(model, X, y, train)
                 X_test, y_test = _safe_split(model, X, y, test, train)
-                for c, fitted in enumerate(_along(model, X_train, y_train, self.Cs_, some)):
-                    if fitted.stop_reason_ == "interrupted":
-                        raise KeyboardInterrupt("SVCCV was interrupted before it chose C")
+                along = list(_along(model, X_train, y_train, self.Cs_, some))
+                if len(along) < len(self.Cs_) or along[-1].stop_reason_ == "interrupted":
+                    raise KeyboardInterrupt("SVCCV was interrupted before it chose C")
+                for c, fitted in enumerate(along):
                     scores[g, c, k] = scorer(fitted, X_test, y_test, **told)
         return scores
