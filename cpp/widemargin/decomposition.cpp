@@ -69,9 +69,8 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
     const std::size_t for_tile = (options.cache_bytes - cache_.bytes()) / kernel_->value_bytes();
     const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(for_tile)));
     const auto in_time = static_cast<std::size_t>(std::sqrt(kTileInTime / kernel_->cost()));
-    const std::size_t part = std::max(kSmallSet, count_ / 3);
-    largest_set_ = std::max<std::size_t>(
-        2, std::min({side / kTileStep * kTileStep, in_time, part, kLargestSet}));
+    largest_set_ =
+        std::max<std::size_t>(2, std::min({side / kTileStep * kTileStep, in_time, kLargestSet}));
     if (options.working_set) largest_set_ = options.working_set;
 
     leavers_.push_back({count_, std::vector<double>(count_, 0.0)});
@@ -200,9 +199,12 @@ std::size_t Decomposition::next_size() const {
     if (options_.working_set) return std::min(active_, options_.working_set);
     std::size_t free = 0;
     for (std::size_t p = 0; p < active_; ++p) free += x_.is_free(p);
-    const auto wanted = static_cast<std::size_t>(kFreeShare * static_cast<double>(free));
     const std::size_t least = cache_.bytes() > 0 ? kLeastCachedSet : kLeastSet;
-    const std::size_t size = std::min(std::max(wanted, least), largest_set_);
+    const std::size_t part = std::max(kSmallSet, count_ / 3);
+    std::size_t size = std::max(
+        least, static_cast<std::size_t>(kFreeShare * static_cast<double>(free)));
+    if (free <= part) size = std::min(size, part);
+    size = std::min(size, largest_set_);
     return active_ < size + size / 4 ? std::min(active_, largest_set_) : size;
 }
 
