@@ -2,6 +2,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "rows_handle.hpp"
@@ -135,15 +136,15 @@ class Solver {
                 "group must have the shape of beta");
         passes_ = passes;
         Variables x;
-        for (auto* values : {&x.beta, &x.lo, &x.hi, &x.above, &x.below}) values->resize(count);
+        for (auto* values : {&x.beta, &x.above, &x.below}) values->resize(count);
+        net_bounds(lo, hi, x.lo, x.hi);
         for (std::size_t l = 0; l < count; ++l) {
             for (std::size_t pass = 0; pass < passes; ++pass) {
                 const double b = beta(pass, l), low = lo(pass, l), high = hi(pass, l);
                 require(low <= b && b <= high, "beta is outside its bounds");
-                require(low == 0.0 || high == 0.0, "a variable has one sign");
                 require(b == 0.0 || x.beta[l] == 0.0, "both variables of an example are not 0");
-                if (high > 0.0) x.hi[l] = high, x.above[l] = s(pass, l);
-                if (low < 0.0) x.lo[l] = low, x.below[l] = s(pass, l);
+                if (high > 0.0) x.above[l] = s(pass, l);
+                if (low < 0.0) x.below[l] = s(pass, l);
                 if (b != 0.0) x.beta[l] = b;
             }
             require(x.lo[l] == 0.0 || x.hi[l] == 0.0 || x.below[l] <= x.above[l],
@@ -167,6 +168,19 @@ class Solver {
         return as_dict([&] { return solver_->measure(seconds); });
     }
 
+    void change_bounds(double t, Matrix<const double> lo, Matrix<const double> hi) {
+        require(std::isfinite(t) && t >= 0.0, "the factor of beta must not be negative");
+        require(complete_, "f is not known for every example");
+        for (const auto* array : {&lo, &hi}) {
+            require(array->shape(0) == passes_ && array->shape(1) == solver_->examples(),
+                    "lo and hi must have the shape of beta");
+        }
+        std::vector<double> low, high;
+        net_bounds(lo, hi, low, high);
+        nb::gil_scoped_release release;
+        solver_->change_bounds(t, low, high);
+    }
+
     void state(Matrix<double> beta, Vector<double> f) const {
         const std::size_t count = solver_->examples();
         require(beta.shape(0) == passes_ && beta.shape(1) == count && f.shape(0) == count,
@@ -181,6 +195,22 @@ class Solver {
     }
 
    private:
+    // Bounds of the net variable of each example, from those of its one or two.
+    static void net_bounds(const Matrix<const double>& lo, const Matrix<const double>& hi,
+                           std::vector<double>& low, std::vector<double>& high) {
+        low.assign(lo.shape(1), 0.0);
+        high.assign(lo.shape(1), 0.0);
+        for (std::size_t pass = 0; pass < lo.shape(0); ++pass) {
+            for (std::size_t l = 0; l < lo.shape(1); ++l) {
+                const double from = lo(pass, l), to = hi(pass, l);
+                require(from <= 0.0 && to >= 0.0 && (from == 0.0 || to == 0.0),
+                        "a variable has one sign");
+                if (to > 0.0) high[l] = to;
+                if (from < 0.0) low[l] = from;
+            }
+        }
+    }
+
     template <class Work>
     nb::dict as_dict(Work&& work) {
         DecompositionProgress p;
@@ -188,6 +218,7 @@ class Solver {
             nb::gil_scoped_release release;
             p = work();
         }
+        complete_ = p.complete;
         nb::dict d;
         d["done"] = p.done;
         d["complete"] = p.complete;
@@ -204,6 +235,7 @@ class Solver {
 
     nb::object owner_;
     std::size_t passes_ = 1;
+    bool complete_ = false;
     std::unique_ptr<Decomposition> solver_;
 };
 
@@ -235,6 +267,7 @@ void bind_kernel_machines(nb::module_& m) {
              "max_steps"_a, "threads"_a)
         .def("run", &Solver::run, "seconds"_a)
         .def("measure", &Solver::measure, "seconds"_a)
+        .def("change_bounds", &Solver::change_bounds, "t"_a, "lo"_a, "hi"_a)
         .def("state", &Solver::state, "beta"_a.noconvert(), "f"_a.noconvert());
 }
 

@@ -38,6 +38,8 @@ constexpr double kSafe = 0.15;  // of the largest violation: by how much, to cou
 constexpr unsigned char kPatience = 5;
 constexpr double kWorthPacking = 0.9;
 
+constexpr double kAtBound = 1e-9;  // what rounding of a scaled variable may miss
+
 constexpr std::size_t kPart = 2048;  // examples of a part of the first solution, at the most
 
 std::size_t blocks_of(std::size_t n) {
@@ -135,6 +137,27 @@ DecompositionProgress Decomposition::measure(double seconds) {
         cost_ = cost();
     }
     return progress();
+}
+
+void Decomposition::change_bounds(double t, const std::vector<double>& lo,
+                                  const std::vector<double>& hi) {
+    for (std::size_t p = 0; p < count_; ++p) {
+        const auto id = static_cast<std::size_t>(x_.id[p]);
+        x_.lo[p] = lo[id];
+        x_.hi[p] = hi[id];
+        double& beta = x_.beta[p];
+        beta *= t;
+        if (beta > (1.0 - kAtBound) * hi[id]) beta = hi[id];
+        if (beta < (1.0 - kAtBound) * lo[id]) beta = lo[id];
+        x_.f[p] *= t;
+    }
+    cost_ = cost();
+    violation_ = measure_violation();
+    steps_ = iterations_ = rows_wanted_ = rows_cached_ = 0;
+    kernel_values_ = -set_.kernel_values();
+    cache_.reset(stride_);
+    std::fill(satisfied_.begin(), satisfied_.end(), 0);
+    phase_ = Phase::select;
 }
 
 void Decomposition::state(double* beta, double* f) const {

@@ -17,7 +17,7 @@ from widemargin import _core
 from widemargin._svm_problem import Problem, certify
 from widemargin._typing import FloatArray
 
-__all__ = ["Control", "Options", "Solution", "solve"]
+__all__ = ["Bench", "Control", "Options", "Solution", "solve"]
 
 SLICE = 0.05  # seconds of native work between two looks at the flags
 LAST_MEASURE = 0.25  # seconds for the violation of all examples after an early stop
@@ -61,6 +61,15 @@ class Solution:
     @property
     def gap(self) -> float:
         return max(0.0, self.primal - self.dual)
+
+
+@dataclass(eq=False)
+class Bench:
+    """A solver that stays for the next problem of a path: the same examples, other bounds."""
+
+    kernel: Any = None  # what it was made for
+    solver: _core.Decomposition | None = None
+    factor: float = 1.0  # the next problem starts from this times its solution
 
 
 class _Stall:
@@ -157,6 +166,7 @@ def solve(
     initial: FloatArray | None = None,
     number: int = 0,
     watch: Watch | None = None,
+    bench: Bench | None = None,
 ) -> Solution:
     """Minimises J until no group's violation exceeds tol, or there is a reason to stop.
 
@@ -179,6 +189,8 @@ def solve(
         Of the problem among those of the fit, for the history.
     watch : callable, optional
         Called after each slice with a function that gives the solution so far.
+    bench : Bench, optional
+        Where the solver is put, and found: then `kernel` and `initial` are not used.
 
     Returns
     -------
@@ -186,24 +198,28 @@ def solve(
         Its reason is "tol", "max_iter", "time_limit", "interrupted", "callback", "rounding" if
         that keeps it from tol, or "shrunk" if examples that were put aside violate the conditions.
     """
-    beta = np.ascontiguousarray(problem.initial if initial is None else initial)
-    group = problem.group.astype(np.uint8) if len(problem.sums) > 1 else None
+    solver = None if bench is None else bench.solver
     shape = (-1, problem.examples)
-    solver = _core.Decomposition(
-        kernel,
-        diagonal=diagonal,
-        beta=beta.reshape(shape),
-        lo=problem.low.reshape(shape),
-        hi=problem.high.reshape(shape),
-        s=problem.s.reshape(shape),
-        group=None if group is None else group.reshape(shape),
-        working_set=options.working_set,
-        shrinking=SHRINKING[options.shrinking],
-        tol=options.tol,
-        cache_bytes=options.cache_bytes,
-        max_steps=options.max_iter,
-        threads=options.threads,
-    )
+    if bench is not None and solver is not None:
+        solver.change_bounds(bench.factor, problem.low.reshape(shape), problem.high.reshape(shape))
+    else:
+        beta = np.ascontiguousarray(problem.initial if initial is None else initial)
+        group = problem.group.astype(np.uint8) if len(problem.sums) > 1 else None
+        solver = _core.Decomposition(
+            kernel,
+            diagonal=diagonal,
+            beta=beta.reshape(shape),
+            lo=problem.low.reshape(shape),
+            hi=problem.high.reshape(shape),
+            s=problem.s.reshape(shape),
+            group=None if group is None else group.reshape(shape),
+            working_set=options.working_set,
+            shrinking=SHRINKING[options.shrinking],
+            tol=options.tol,
+            cache_bytes=options.cache_bytes,
+            max_steps=options.max_iter,
+            threads=options.threads,
+        )
 
     def solution() -> Solution:
         return _solution(solver, problem, progress)
@@ -232,6 +248,8 @@ def solve(
         control.note(_record(progress, number, control), first, options.tol)
     result = solution()
     _check_finite(result)
+    if bench is not None:
+        bench.solver = solver if progress["complete"] else None
     result.reason = "shrunk" if reason == "tol" and result.violation > options.tol else reason
     return result
 

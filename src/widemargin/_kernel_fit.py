@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin._decomposition import Control, Options, Solution, solve
+from widemargin._decomposition import Bench, Control, Options, Solution, solve
 from widemargin._kernel_source import KernelSource
 from widemargin._svm_problem import Problem, certify, start
 from widemargin._typing import ArrayLike, FloatArray, IntArray
@@ -85,8 +85,13 @@ def solve_all(
     control: Control,
     initial: Sequence[FloatArray | None] | None = None,
     watcher: Watcher | None = None,
+    bench: Bench | None = None,
 ) -> list[Solution]:
-    """Small problems side by side, a thread each; large ones in turn, with all threads."""
+    """Small problems side by side, a thread each; large ones in turn, with all threads.
+
+    Of several problems none has a bench: all their solvers would not fit into `cache_bytes`.
+    """
+    bench = bench if len(tasks) == 1 else None
     sizes = [len(task.ids) for task in tasks]
     small = max(sizes) < SIDE_BY_SIDE and sum(sizes) > WORTH_THREADS
     at_once = min(options.threads, len(tasks)) if small else 1
@@ -107,8 +112,11 @@ def solve_all(
         return solution
 
     def attempt(kernel: KernelSource, number: int, begin: FloatArray | None) -> Solution:
-        task = tasks[number]
-        source, diagonal = kernel.over(X, task.ids)
+        task, (source, diagonal) = tasks[number], (None, None)
+        if bench is not None and bench.kernel != kernel:
+            bench.kernel, bench.solver = kernel, None
+        if bench is None or bench.solver is None:
+            source, diagonal = kernel.over(X, task.ids)
         threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
         return solve(
             source,
@@ -119,6 +127,7 @@ def solve_all(
             initial=begin,
             number=number,
             watch=None if watcher is None else lambda solution: watcher(number, solution),
+            bench=bench,
         )
 
     if at_once == 1:
@@ -140,19 +149,36 @@ def unsolved(problem: Problem, reason: str = "") -> Solution:
     return Solution(beta, f, biases, np.inf, np.inf, -np.inf, reason)
 
 
-def resume(problem: Problem, coef: FloatArray, ratio: float) -> FloatArray:
-    """A feasible β from the coefficients of a problem like this one.
+def resume(
+    problem: Problem, coef: FloatArray, ratio: float, dual: float
+) -> tuple[FloatArray, float]:
+    r"""A feasible β from the coefficients of a problem like this one, and by what they grew.
 
-    They are scaled as the bounds are (`ratio`), or to the sums where those are given: then an
-    example that was at its bound is there again.
+    Times t = `ratio`, by which the bounds grew, they are feasible, and an example that was at its
+    bound is there again. That is a good start as long as
+
+    .. math:: J(t\beta) = \tfrac12 t^2 \|w\|^2 + t\, s \cdot \beta
+
+    falls up to that t: where most coefficients are at bounds. Otherwise β itself is the start;
+    `dual` is its −J. Where sums are given, the factor is theirs.
     """
+    both = len(problem.z) == 2 * problem.examples
     wanted, total = np.abs(problem.sums).sum(), np.abs(coef).sum()
-    coef = coef * (wanted / total if wanted > 0 and total > 0 else ratio)
+    if wanted > 0 and total > 0:
+        ratio = wanted / total
+    elif ratio > 1:
+        linear = float(problem.s @ _variables(coef, both))
+        if ratio * 2 * (-dual - linear) > -linear:
+            ratio = 1.0
+    coef = coef * ratio
     upper = problem.upper[: problem.examples]
     coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
-    both = len(problem.z) == 2 * problem.examples
-    beta = np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)]) if both else coef
-    return start(problem, beta)
+    return start(problem, _variables(coef, both)), float(ratio)
+
+
+def _variables(coef: FloatArray, both: bool) -> FloatArray:
+    """One variable an example, or two, of which one is 0."""
+    return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)]) if both else coef
 
 
 def summary(solutions: Sequence[Solution], control: Control, *, several: bool) -> dict[str, Any]:

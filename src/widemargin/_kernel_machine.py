@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from widemargin._base import all_or_nothing
-from widemargin._decomposition import Control, Options, Solution
+from widemargin._decomposition import Bench, Control, Options, Solution
 from widemargin._fit import interrupt_flag
 from widemargin._inputs import decision, example_weights
 from widemargin._kernel_fit import Task, Watcher, resume, solve_all, summary, warn
@@ -54,6 +54,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _kind: ClassVar[str]
     _several: ClassVar[bool] = False  # whether there may be more than one problem
     _numeric: ClassVar[bool] = True  # whether targets must be numbers
+    _bench: Bench | None = None  # what one fit of a path leaves to the next
 
     support_: IntArray
     dual_coef_: FloatArray
@@ -91,8 +92,9 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         control: Control,
         initial: Sequence[FloatArray | None] | None = None,
         watcher: Watcher | None = None,
+        bench: Bench | None = None,
     ) -> list[Solution]:
-        return solve_all(X, self._kernel, tasks, options, control, initial, watcher)
+        return solve_all(X, self._kernel, tasks, options, control, initial, watcher, bench)
 
     def _assemble(
         self, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
@@ -167,8 +169,12 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         history: list[dict[str, float]] = []
         if before is not None and self._same_problems(before):
             ratio, history = self._bound / before["_fitted_bound"], self.history_
-            former = zip(tasks, self._former(targets, tasks), strict=True)
-            initial = [resume(task.problem, coef, ratio) for task, coef in former]
+            duals = np.atleast_1d(before["dual_objective_"])
+            former = zip(tasks, self._former(targets, tasks), duals, strict=True)
+            starts = [resume(task.problem, coef, ratio, dual) for task, coef, dual in former]
+            initial = [beta for beta, _ in starts]
+            if self._bench is not None:
+                self._bench.factor = starts[0][1]
         self._fitted_bound = self._bound
 
         def attributes(solutions: Sequence[Solution]) -> dict[str, Any]:
@@ -184,7 +190,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             watcher = Watcher(self, context, arguments, tasks, attributes)
         with interrupt_flag() as interrupted:
             control = Control(type(self).__name__, interrupted, self.time_limit, self.verbose)
-            solutions = self._solve(X, tasks, options, control, initial, watcher)
+            solutions = self._solve(X, tasks, options, control, initial, watcher, self._bench)
             found = attributes(solutions)
             self.__dict__.update(found)
             self._finish(X, targets, weights, options, control)

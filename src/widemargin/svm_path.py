@@ -1,12 +1,4 @@
-r"""Machines for many C: each starts from the last, and cross-validation chooses one.
-
-The coefficients β of one C, times :math:`t = C'/C`, are feasible at :math:`C'`, and an example that
-was at its bound is there again. They are a good start as long as
-
-.. math:: J(t\beta) = \tfrac12 t^2 \|w\|^2 + t\, s \cdot \beta
-
-falls up to that t: where most coefficients are at bounds. Otherwise β itself is the start.
-"""
+"""Machines for many C: each goes on from the last, and cross-validation chooses one."""
 
 import time
 from collections.abc import Iterator
@@ -23,13 +15,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from widemargin._decomposition import Bench
 from widemargin._fit import interrupt_flag
 from widemargin._kernel_classifier import KernelClassifier
 from widemargin._kernel_machine import KernelMachine
 from widemargin._kernel_source import resolve_gamma
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm import SVC
-from widemargin.svr import SVR
 
 __all__ = ["SVCCV", "SVMPath", "svm_path"]
 
@@ -135,26 +127,16 @@ def _along(
     """A fitted copy of the model for each C, up to the one during which Ctrl-C came."""
     wanted, seen = model.warm_start, 0
     model.set_params(warm_start=True)
+    model._bench = Bench()
     for C in Cs:
-        if hasattr(model, "dual_coef_") and not _falls(model, y, C / model.C):
-            model._fitted_bound = float(C)  # as if β were that of this C
         with interrupt_flag() as interrupted:  # also if it came too late to stop the fit
             model.set_params(C=float(C)).fit(X, y, sample_weight)
         fitted = copy(model).set_params(warm_start=wanted)
+        del fitted._bench
         fitted.history_, seen = model.history_[seen:], len(model.history_)
         yield fitted
         if interrupted.is_set():
             return
-
-
-def _falls(model: Any, y: ArrayLike, t: float) -> bool:
-    """Whether J(t β) falls as far as this t; of several problems their sum."""
-    gain = float(np.abs(model.dual_coef_).sum())  # −s·β
-    if isinstance(model, SVR):
-        targets = np.asarray(y, dtype=np.float64)[model.support_]
-        gain = float(model.dual_coef_[0] @ targets) - model.epsilon * gain
-    norm = 2 * (gain - float(np.sum(model.dual_objective_)))  # ‖w‖²
-    return t * norm <= gain
 
 
 class SVCCV(KernelClassifier):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 
-from widemargin._decomposition import Control, Options, Solution
+from widemargin._decomposition import Bench, Control, Options, Solution
 from widemargin._kernel_fit import Task, Watcher
 from widemargin._kernel_machine import KernelMachine
 from widemargin._nu_regression import nu_regression
@@ -293,6 +293,7 @@ class NuSVR(_KernelRegressor):
         control: Control,
         initial: Sequence[FloatArray | None] | None = None,
         watcher: Watcher | None = None,
+        bench: Bench | None = None,  # its problems are not alike
     ) -> list[Solution]:
         (task,), first = tasks, None if initial is None else initial[0]
 
