@@ -1,10 +1,15 @@
 """Machines for many C: the optimum at each, for fewer steps; and the choice of one."""
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold
 
@@ -74,6 +79,20 @@ def test_sparse_and_precomputed():
     given = svm_path(rbf_kernel(X, gamma=0.3), Y2, CS[:5], kernel="precomputed")
     assert_allclose(csr.dual_objective, dense.dual_objective, rtol=1e-4)
     assert_allclose(given.dual_objective, dense.dual_objective, rtol=1e-4)
+
+
+def test_interrupted():
+    """Ctrl-C ends the path with the C at hand, a usable model that says what is left."""
+    many = np.random.default_rng(0)
+    hard, labels = many.normal(size=(20_000, 20)), many.integers(0, 2, size=20_000)
+    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.warns(ConvergenceWarning, match="was interrupted after"):
+        path = svm_path(hard, labels, [1e-3, 1e3, 1e4], gamma=0.3)
+    timer.join()
+    assert 1 <= len(path.models) < 3
+    assert path.models[-1].stop_reason_ == "interrupted"
+    assert set(path.models[-1].predict(hard[:10])) <= {0, 1}
 
 
 def test_the_estimator_is_left_alone():
