@@ -200,6 +200,7 @@ NB_MODULE(_core, m) {
           "derivative"_a.noconvert());
     m.def("shuffle", &shuffle_order, "order"_a.noconvert(), "seed"_a, "epoch"_a);
     bind_kernel_machines(m);
+    bind_linear_machines(m);
     m.def("cpu_features", &cpu_features);
     m.attr("isa") = kernels().isa;
 #ifdef _OPENMP

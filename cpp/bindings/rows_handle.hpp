@@ -133,7 +133,8 @@ class RowsHandle {
 };
 
 // The examples of an order exist.
-inline void require_order(const Vector<const std::int64_t>& order, const Rows& x) {
+template <class Order>
+void require_order(const Order& order, const Rows& x) {
     const std::int64_t* l = order.data();
     bool exist = true;
     for (std::size_t i = 0; i < order.shape(0); ++i) {  // no early exit: compiled to vectors
@@ -149,5 +150,6 @@ inline int at_most_one_a_cpu(int threads) {
 }
 
 void bind_kernel_machines(nb::module_& m);
+void bind_linear_machines(nb::module_& m);
 
 }  // namespace widemargin

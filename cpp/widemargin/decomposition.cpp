@@ -224,8 +224,8 @@ std::size_t Decomposition::next_size() const {
     for (std::size_t p = 0; p < active_; ++p) free += x_.is_free(p);
     const std::size_t least = cache_.bytes() > 0 ? kLeastCachedSet : kLeastSet;
     const std::size_t part = std::max(kSmallSet, count_ / 3);
-    std::size_t size = std::max(
-        least, static_cast<std::size_t>(kFreeShare * static_cast<double>(free)));
+    std::size_t size =
+        std::max(least, static_cast<std::size_t>(kFreeShare * static_cast<double>(free)));
     if (free <= part) size = std::min(size, part);
     size = std::min(size, largest_set_);
     return active_ < size + size / 4 ? std::min(active_, largest_set_) : size;

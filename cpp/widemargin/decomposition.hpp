@@ -58,8 +58,8 @@ class Decomposition {
     // Brings f up to date for every example, for about this long.
     DecompositionProgress measure(double seconds);
     // Goes on with other bounds, in the order of the examples, from t beta, where what comes within
-    // rounding of a bound is at it. Everything else stays; counts begin anew. The last progress must
-    // have been complete.
+    // rounding of a bound is at it. Everything else stays; counts begin anew. The last progress
+    // must have been complete.
     void change_bounds(double t, const std::vector<double>& lo, const std::vector<double>& hi);
     // In the order of the examples. f is right where the last progress was complete.
     void state(double* beta, double* f) const;

@@ -52,6 +52,7 @@ Kernels choose() {
         // Short dependent sums gain nothing from AVX-512: AVX2 code measured a fifth faster.
         if (std::strcmp(best.isa, "avx512") == 0) {
             best.stochastic_gradient = avx2::table.stochastic_gradient;
+            best.dual_descent = avx2::table.dual_descent;
         }
 #endif
         return best;

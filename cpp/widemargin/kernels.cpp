@@ -1,8 +1,8 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
+#include "widemargin/dual_descent.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/moments.hpp"
 #include "widemargin/pair_steps.hpp"
-#include "widemargin/stochastic_gradient.hpp"
 
 #define WIDEMARGIN_TEXT(name) #name
 #define WIDEMARGIN_NAME(name) WIDEMARGIN_TEXT(name)
@@ -14,8 +14,11 @@ const Kernels table = {
     WIDEMARGIN_NAME(WIDEMARGIN_ISA),
     stochastic_gradient,
     decision,
+    combine,
     pack,
     moments,
+    dual_descent,
+    squared_norms,
     kernel_perceptron,
     evaluate_criterion,
     kernel_rows,

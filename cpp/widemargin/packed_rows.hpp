@@ -26,6 +26,8 @@ struct PackedRow {
 
     [[gnu::always_inline]] double dot(const double* w) const { return block.dot(w) + rest.dot(w); }
 
+    double squared_norm() const { return block.squared_norm() + rest.squared_norm(); }
+
     // w += a z
     [[gnu::always_inline]] void add_to(double* w, double a) const {
         block.add_to(w, a);

@@ -93,6 +93,33 @@ struct Tally {
     double weight = 0.0;     // sum of weights
 };
 
+// What dual coordinate descent (dual_descent.hpp) knows of an example, in one place.
+struct DualVariable {
+    double beta;
+    double lo, hi;
+    double target;  // t
+    double norm;    // |xh|^2
+    double ridge;   // q
+};
+
+// One epoch of it.
+struct DualEpoch {
+    const std::int64_t* order;  // the examples to visit, in this order
+    std::size_t count;
+    DualVariable* variables;  // one an example
+    double epsilon;
+    double intercept;    // r, the square of the constant input; 0 without an intercept
+    double patience;     // how safe an example must be to be put aside
+    std::int64_t* kept;  // receives the examples that were not put aside; may be `order`
+};
+
+struct DualTally {
+    std::size_t kept = 0;
+    std::int64_t updates = 0;
+    double violation = 0.0;  // the largest, each measured just before its own update
+    double sum = 0.0;        // of the changes of beta
+};
+
 // One block of the dual perceptron: `tile` holds the kernel between its examples.
 struct KernelBlock {
     const double* tile;  // n x n
@@ -116,10 +143,14 @@ struct Kernels {
                                  const Pass&);
     void (*decision)(const Rows&, std::size_t outputs, const double* w, const double* b,
                      double* out, int threads);
+    void (*combine)(const Rows&, const double* coef, double* out, int threads);
     std::size_t (*pack)(const Rows&, const double* y, const double* weights, const Packing&,
                         std::int32_t* lines, unsigned char* bytes);
     void (*moments)(const Rows&, std::size_t count, const std::int64_t* order,
                     const double* weights, double* mean, double* variance);
+    DualTally (*dual_descent)(const Rows&, const LinearState&, const Standardization&,
+                              const DualEpoch&);
+    void (*squared_norms)(const Rows&, const Standardization&, double* out);
     Tally (*kernel_perceptron)(const KernelBlock&);
     void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
                       double* value, double* derivative);

@@ -124,6 +124,12 @@ struct DenseRow {
         return WIDEMARGIN_ISA::dot(w, x, width);
     }
 
+    double squared_norm() const {
+        return sum_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
+            return load<Lanes>(x + j) * load<Lanes>(x + j);
+        });
+    }
+
     // w += a x
     [[gnu::always_inline]] void add_to(double* w, double a) const {
         for_lanes(width, [&]<class Lanes>(Lanes, std::size_t j) {
@@ -164,6 +170,11 @@ struct SparseRow {
     }
     [[gnu::always_inline]] void add_to(double* w, double a) const {
         for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
+    }
+    double squared_norm() const {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < count; ++i) sum += double{x[i]} * x[i];
+        return sum;
     }
 };
 
@@ -226,6 +237,29 @@ inline void decision(const Rows& rows, std::size_t outputs, const double* w, con
             }
         }
     });
+}
+
+// out_j = sum_l coef_l x_lj. The examples are cut into as many pieces as there are threads.
+inline void combine(const Rows& rows, const double* coef, double* out,
+                    [[maybe_unused]] int threads) {
+    const auto pieces = static_cast<std::size_t>(threads);
+    AlignedVector sums(pieces * rows.width);
+    with_rows(rows, [&](auto x) {
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+#endif
+        for (int piece = 0; piece < threads; ++piece) {
+            const auto k = static_cast<std::size_t>(piece);
+            const std::size_t end = rows.count * (k + 1) / pieces;
+            for (std::size_t l = rows.count * k / pieces; l < end; ++l) {
+                if (coef[l] != 0.0) x[l].add_to(sums.data() + k * rows.width, coef[l]);
+            }
+        }
+    });
+    for (std::size_t j = 0; j < rows.width; ++j) {
+        out[j] = 0.0;
+        for (std::size_t k = 0; k < pieces; ++k) out[j] += sums.data()[k * rows.width + j];
+    }
 }
 
 }  // namespace widemargin::WIDEMARGIN_ISA

@@ -151,3 +151,21 @@ class Decomposition:
     def measure(self, seconds: float) -> dict[str, Any]: ...
     def change_bounds(self, t: float, lo: FloatArray, hi: FloatArray) -> None: ...
     def state(self, beta: FloatArray, f: FloatArray) -> None: ...
+
+def dual_descent(
+    rows: Rows,
+    w: FloatArray,
+    b: FloatArray,
+    variables: FloatArray,
+    order: IntArray,
+    *,
+    mean: FloatArray | None,
+    scale: FloatArray | None,
+    epsilon: float,
+    intercept: float,
+    patience: float,
+) -> tuple[int, int, float, float]: ...
+def combine(rows: Rows, coef: FloatArray, out: FloatArray, threads: int) -> None: ...
+def squared_norms(
+    rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray
+) -> None: ...

@@ -1,0 +1,173 @@
+"""The examples of linear machines, standardised on the way: products with all of them, packed rows.
+
+Nothing here depends on targets: the problems of several classes share it.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import gen_batches
+
+from widemargin import _core
+from widemargin._inputs import as_rows
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+
+__all__ = ["Design", "LinearInputs", "TrainingRows"]
+
+BLOCK = 4096  # examples that are weighted at a time: they stay in the cache
+IN_MEMORY = 1 << 26  # inputs that are kept as float64, standardised
+DENSITY_TO_PACK = 0.35  # dense inputs with a smaller part of non-zeros are packed too
+
+
+class LinearInputs:
+    """Validated inputs X, and x̂ = (x − mean)/scale if these are given.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        Validated inputs.
+    mean, scale : ndarray of shape (n_features,), optional
+        Of inputs that are standardised implicitly.
+    threads : int
+        For passes over all examples.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        mean: FloatArray | None = None,
+        scale: FloatArray | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.X, self.rows, self.threads = X, as_rows(X), threads
+        self.mean, self.scale = mean, scale
+        self.count, self.width = (int(n) for n in X.shape)
+
+    @cached_property
+    def training(self) -> "TrainingRows":
+        """For visits one by one."""
+        return TrainingRows(self)
+
+    @cached_property
+    def design(self) -> "Design":
+        """For products in blocks, with a 1 behind each example."""
+        return Design(self)
+
+    def raw(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """From the weights of standardised inputs those of inputs as they are given."""
+        if self.mean is None or self.scale is None:
+            return w, b
+        return w / self.scale, b - float(w @ (self.mean / self.scale))
+
+    def standardized(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """The other way."""
+        if self.mean is None or self.scale is None:
+            return w, b
+        return w * self.scale, b + float(w @ self.mean)
+
+    def outputs(self, w: FloatArray, b: float) -> FloatArray:
+        """f(x) of all examples, w being the weights of standardised inputs."""
+        out = np.empty((self.count, 1))
+        w, b = self.raw(w, b)
+        _core.decision(self.rows, np.ascontiguousarray(w)[None], np.array([b]), out, self.threads)
+        return out[:, 0]
+
+    def combine(self, coef: FloatArray) -> FloatArray:
+        """Σ coef x̂ over all examples."""
+        out = np.empty(self.width)
+        _core.combine(self.rows, np.ascontiguousarray(coef), out, self.threads)
+        if self.mean is None or self.scale is None:
+            return out
+        return np.asarray((out - coef.sum() * self.mean) / self.scale)
+
+
+class TrainingRows:
+    """The examples as an epoch visits them: dense rows, or packed if many inputs are zero."""
+
+    def __init__(self, inputs: LinearInputs) -> None:
+        X, self.width = inputs.X, inputs.width
+        sample = X[:: max(1, inputs.count // 1000)]
+        filled = np.asarray((sample != 0).sum(axis=0)).ravel() / sample.shape[0]
+        self.mean, self.scale = inputs.mean, inputs.scale
+        self.places: IntArray | None = None  # of packed rows: the input at each place
+        self.rows, self.operations = inputs.rows, float(self.width) + 20.0
+        if sp.issparse(X) or filled.mean() < DENSITY_TO_PACK:
+            self.operations = 2.0 * self.width * float(filled.mean()) + 20.0  # a visit's, about
+            self._pack(inputs, filled > 0.5)
+        self.norms = np.empty(inputs.count)  # ‖x̂‖²
+        _core.squared_norms(self.rows, self.mean, self.scale, self.norms)
+
+    def _pack(self, inputs: LinearInputs, block: NDArray[np.bool_]) -> None:
+        """Inputs that are mostly non-zero in front of the others (packed_rows.hpp)."""
+        self.places = np.argsort(~block, kind="stable")
+        places, size = np.argsort(self.places).astype(np.int32), int(block.sum())
+        self.rows = _core.Rows.packed(
+            inputs.rows,
+            np.zeros(inputs.count),
+            None,
+            inputs.mean,
+            inputs.scale,
+            places,
+            size,
+            np.empty(inputs.count + 1, dtype=np.int32),
+            np.empty(inputs.rows.packed_bytes(places, size), dtype=np.uint8),
+        )
+        if inputs.mean is not None and inputs.scale is not None:
+            self.mean = np.where(block, 0.0, inputs.mean / inputs.scale)[self.places]
+            self.scale = None
+
+    def to_core(self, w: FloatArray) -> FloatArray:
+        """Weights of standardised inputs as the core trains them."""
+        if self.places is not None:
+            return np.ascontiguousarray(w[self.places])
+        return w / self.scale if self.scale is not None else w.copy()
+
+    def from_core(self, w: FloatArray) -> FloatArray:
+        if self.places is not None:
+            back = np.empty_like(w)
+            back[self.places] = w
+            return back
+        return w * self.scale if self.scale is not None else w.copy()
+
+
+class Design:
+    """The standardised examples, each with a 1 behind it, by blocks of float64."""
+
+    def __init__(self, inputs: LinearInputs) -> None:
+        self.inputs, self.columns = inputs, inputs.width + 1
+        whole = slice(0, inputs.count)
+        self._all = self._dense(whole) if inputs.count * self.columns <= IN_MEMORY else None
+
+    def _dense(self, rows: slice) -> FloatArray:
+        inputs = self.inputs
+        block, some = np.ones((rows.stop - rows.start, self.columns)), inputs.X[rows]
+        block[:, :-1] = some.toarray() if sp.issparse(some) else some
+        if inputs.mean is not None and inputs.scale is not None:
+            block[:, :-1] -= inputs.mean
+            block[:, :-1] /= inputs.scale
+        return block
+
+    def _blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        for rows in gen_batches(self.inputs.count, BLOCK):
+            yield rows, self._dense(rows) if self._all is None else self._all[rows]
+
+    def outputs(self, v: FloatArray) -> FloatArray:
+        if self._all is not None:
+            return np.asarray(self._all @ v)
+        return np.concatenate([block @ v for _, block in self._blocks()])
+
+    def combine(self, coef: FloatArray) -> FloatArray:
+        if self._all is not None:
+            return np.asarray(coef @ self._all)
+        return np.asarray(sum(coef[rows] @ block for rows, block in self._blocks()))
+
+    def gram(self, weights: FloatArray) -> FloatArray:
+        """Σ weight x xᵀ."""
+        total, roots = np.zeros((self.columns, self.columns)), np.sqrt(weights)
+        for rows, block in self._blocks():
+            scaled = block * roots[rows, None]
+            total += scaled.T @ scaled
+        return total

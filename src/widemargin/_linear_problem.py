@@ -1,0 +1,133 @@
+r"""The problem of a linear support vector machine, its dual, and what their gap certifies.
+
+.. math::
+    P(w, b) = \tfrac12 \|w\|^2 + \tfrac{1}{2r} b^2 + \sum_l c_l \, \ell(\xi_l), \qquad
+    D(\beta) = \sum_l \bigl( t_l \beta_l - \varepsilon |\beta_l| - \tfrac{q_l}{2} \beta_l^2 \bigr)
+    - \tfrac12 \|w\|^2 - \tfrac r2 \Bigl(\sum_l \beta_l\Bigr)^2, \qquad
+    w = \sum_l \beta_l \hat x_l
+
+with :math:`\ell(\xi) = \xi` and bounds on β of size c, or :math:`\ell(\xi) = \xi^2`, none, and
+:math:`q = 1/2c`. Labels are targets t = ±1 whose β may have their sign only, and ε = 0; ξ is how
+far f(x) falls short of t − ε where β may grow, or exceeds t + ε where it may fall. An intercept
+that is free (r infinite) turns the last term into the condition :math:`\sum_l \beta_l = 0`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin._linear_inputs import LinearInputs
+from widemargin._typing import FloatArray
+
+__all__ = ["Certificate", "LinearProblem"]
+
+
+class Certificate(NamedTuple):
+    """What is known of a point: its cost, a lower bound of any cost, and the β that prove it."""
+
+    primal: float
+    dual: float
+    w: FloatArray
+    b: float
+    beta: FloatArray
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, self.primal - self.dual)
+
+
+@dataclass(eq=False)
+class LinearProblem:
+    """Examples, targets and bounds; see the module.
+
+    Parameters
+    ----------
+    inputs : LinearInputs
+        The examples.
+    target : ndarray of shape (n_samples,)
+        t: ±1, or numbers.
+    c : ndarray of shape (n_samples,)
+        Costs > 0 of the examples.
+    epsilon : float
+        The tube ε; 0 for labels.
+    labels : bool
+        Whether targets are labels.
+    squared : bool
+        Whether losses are squared.
+    intercept : float
+        r: 0 without an intercept, infinite for one that is free.
+    """
+
+    inputs: LinearInputs
+    target: FloatArray
+    c: FloatArray
+    epsilon: float
+    labels: bool
+    squared: bool
+    intercept: float
+
+    @cached_property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest β of each example."""
+        most = np.full_like(self.c, np.inf) if self.squared else self.c
+        if not self.labels:
+            return -most, most
+        zero = np.zeros_like(most)
+        return np.where(self.target > 0, zero, -most), np.where(self.target > 0, most, zero)
+
+    @cached_property
+    def ridge(self) -> FloatArray:
+        """q of each example."""
+        return 0.5 / self.c if self.squared else np.zeros_like(self.c)
+
+    def slack(self, f: FloatArray) -> FloatArray:
+        """ξ ≥ 0 of each example."""
+        short = self.target - f
+        if self.labels:
+            return np.maximum(0.0, np.sign(self.target) * short)
+        return np.maximum(0.0, np.abs(short) - self.epsilon)
+
+    def primal(self, w: FloatArray, b: float, f: FloatArray) -> float:
+        slack = self.slack(f)
+        cost = 0.5 * float(w @ w) + float(self.c @ (slack**2 if self.squared else slack))
+        return cost + (0.5 * b * b / self.intercept if 0 < self.intercept < np.inf else 0.0)
+
+    def dual(self, beta: FloatArray, w: FloatArray) -> float:
+        value = float(self.target @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * w @ w)
+        if self.squared:
+            value -= 0.5 * float(self.ridge @ beta**2)
+        if 0 < self.intercept < np.inf:
+            value -= 0.5 * self.intercept * float(beta.sum()) ** 2
+        return value
+
+    def feasible(self, beta: FloatArray) -> FloatArray | None:
+        """β clipped to its bounds; its sum made 0 where it must be, if that is possible.
+
+        What the sum has too much is taken from examples between their bounds, in proportion to
+        their distance from the nearer one.
+        """
+        low, high = self.bounds
+        beta = np.clip(beta, low, high)
+        if self.intercept != np.inf:
+            return beta
+        excess = float(beta.sum())
+        if excess == 0.0:
+            return beta
+        if self.labels and self.squared:
+            room = np.abs(beta)
+        else:
+            room = np.minimum(beta - low, high - beta) if not self.squared else np.abs(beta) + 1.0
+        total = float(room.sum())
+        if total <= abs(excess):
+            return None
+        return np.clip(beta - excess * (room / total), low, high)
+
+    def certify(self, beta: FloatArray, w: FloatArray, b: float) -> Certificate:
+        """The cost of (w, b), and the bound that β gives after it was made feasible."""
+        primal = self.primal(w, b, self.inputs.outputs(w, b))
+        fixed = self.feasible(beta)
+        if fixed is None:
+            return Certificate(primal, -np.inf, w, b, beta)
+        return Certificate(primal, self.dual(fixed, self.inputs.combine(fixed)), w, b, fixed)
