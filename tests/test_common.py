@@ -35,7 +35,7 @@ VARIANTS = [
     MarginPerceptron(early_stopping=True, validation_fraction=0.3),
     MarginPerceptron(feature_map="polynomial", max_iter=20),
     MarginPerceptron(feature_map="fourier", max_iter=20),
-    SGDSVM(loss="squared_hinge", schedule="decay", average=False, standardize=False),
+    SGDSVM(schedule="decay", average=False, standardize=False),
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
     KernelPerceptron(kernel="precomputed", tol=None),

@@ -60,9 +60,8 @@ def standardised(X):
 def objective(clf, X, y, weights=1.0):
     """(8.15), for the inputs as trained on."""
     slack = np.maximum(0.0, 1.0 - np.where(y == clf.classes_[1], 1, -1) * clf.decision_function(X))
-    loss = slack**2 if clf.loss == "squared_hinge" else slack
     w = clf.coef_ * clf.feature_scale_
-    return clf.mu / 2 * np.sum(w**2) + np.mean(weights * loss)
+    return clf.mu / 2 * np.sum(w**2) + np.mean(weights * slack)
 
 
 # --------------------------------------------------------------------- equal to the reference
@@ -124,18 +123,16 @@ def test_comes_to_the_solution_of_svc(mu):
     assert optimum * (1 - 1e-6) <= clf.objective_ <= 1.01 * optimum
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_comes_to_the_solution_of_linear_svc(loss):
+def test_comes_to_the_solution_of_linear_svc():
     """LinearSVC decays the bias too, so without one."""
     X, y = make_classification(400, 8, flip_y=0.1, random_state=0)
     X, mu = standardised(X), 0.02
     exact = LinearSVC(
-        loss=loss, C=1 / (mu * len(y)), fit_intercept=False, tol=1e-8, max_iter=10**6
+        loss="hinge", C=1 / (mu * len(y)), fit_intercept=False, tol=1e-8, max_iter=10**6
     ).fit(X, y)
     slack = np.maximum(0, 1 - (2 * y - 1) * exact.decision_function(X))
-    losses = slack if loss == "hinge" else slack**2
-    optimum = mu / 2 * np.sum(exact.coef_**2) + losses.mean()
-    clf = SGDSVM(mu=mu, loss=loss, fit_intercept=False, max_iter=500, tol=None, random_state=0)
+    optimum = mu / 2 * np.sum(exact.coef_**2) + slack.mean()
+    clf = SGDSVM(mu=mu, fit_intercept=False, max_iter=500, tol=None, random_state=0)
     clf.fit(X, y)
     assert optimum * (1 - 1e-6) <= clf.objective_ <= 1.01 * optimum
     assert_allclose(clf.primal_objective_, clf.objective_ * clf.C_ * len(y), rtol=1e-12)
@@ -156,11 +153,10 @@ def test_weights_are_those_of_svc():
     assert optimum * (1 - 1e-6) <= clf.objective_ <= 1.01 * optimum
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_objectives_are_as_defined(loss):
+def test_objectives_are_as_defined():
     X, y = load_breast_cancer(return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    clf = SGDSVM(loss=loss, max_iter=5, tol=None, random_state=0).fit(X, y, weights)
+    clf = SGDSVM(max_iter=5, tol=None, random_state=0).fit(X, y, weights)
     assert_allclose(clf.objective_, objective(clf, X, y, weights), rtol=1e-9)
     assert_allclose(clf.primal_objective_, clf.objective_ / clf.mu)
     assert {"objective", "criterion"} <= set(clf.history_[-1])

@@ -30,7 +30,6 @@ from widemargin._typing import ArrayLike, FloatArray
 __all__ = ["SGDSVM"]
 
 AUTO_STEP = 0.1  # the part of the margin by which a first update moves its own example
-LOSSES = {"hinge": criteria.Margin(1.0), "squared_hinge": criteria.SquaredMargin(1.0)}
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -80,8 +79,6 @@ class SGDSVM(LinearClassifier):
     mu : float, default=1e-3
         Weight decay, the `alpha` of scikit-learn's `SGDClassifier`; :math:`\mu = 1/(C L)` gives
         the problem of an `SVC` with that C. It does not depend on how many examples there will be.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        :math:`|1 - z|_+` or :math:`|1 - z|_+^2`, with :math:`z = y f(x)`.
     learning_rate : float or "auto", default="auto"
         The first step λ, at most 1/μ. "auto" is :math:`0.1 / (\overline{\|x\|^2} + 1)`: an update
         moves f(x) of its own example by a tenth of the margin. With `partial_fit`, from the
@@ -181,7 +178,6 @@ class SGDSVM(LinearClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearClassifier._parameter_constraints,
         "mu": [_POSITIVE],
-        "loss": [StrOptions(set(LOSSES))],
         "learning_rate": [StrOptions({"auto"}), _POSITIVE],
         "schedule": [StrOptions({"inverse", "constant", "decay"})],
         "decay": [Interval(Real, 0, None, closed="left")],
@@ -192,7 +188,6 @@ class SGDSVM(LinearClassifier):
         self,
         *,
         mu: float = 1e-3,
-        loss: str = "hinge",
         learning_rate: float | str = "auto",
         schedule: str = "inverse",
         decay: float = 0.1,
@@ -214,7 +209,6 @@ class SGDSVM(LinearClassifier):
         random_state: ArrayLike = None,
     ) -> None:
         self.mu = mu
-        self.loss = loss
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.decay = decay
@@ -236,7 +230,7 @@ class SGDSVM(LinearClassifier):
         self.random_state = random_state
 
     def _criterion(self) -> criteria.Criterion:
-        return LOSSES[self.loss]
+        return criteria.Margin(1.0)
 
     def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
         learner = super()._learner(examples, resume=resume)
