@@ -1,4 +1,4 @@
-"""How long does an epoch of a perceptron take, next to scikit-learn's?
+"""How long does an epoch of a perceptron, or of the online SVM, take, next to scikit-learn's?
 
 Forest, 100,000 × 54 (a generated set of the same shape and sparsity without WIDEMARGIN_DATA), one
 thread. We standardise implicitly inside the fit; scikit-learn gets inputs that are standardised
@@ -16,7 +16,7 @@ from benchmarks._measure import epoch_seconds
 from benchmarks.adapters import ours, scikit_learn
 from widemargin.datasets import fetch_forest
 
-RATE, SEED = 1e-3, 0
+RATE, MU, SEED = 1e-3, 1e-3, 0
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,13 @@ def run(rounds: int = 7) -> list[Result]:
         ):
             contestants = {
                 "MarginPerceptron": (lambda n: ours.margin_perceptron(n, RATE, SEED), mine),
+                "SGDSVM": (lambda n: ours.sgd_svm(n, RATE, MU, SEED), mine),
                 "Perceptron": (lambda n: ours.perceptron(n, SEED), mine),
                 "SGDClassifier(hinge)": (lambda n: scikit_learn.hinge_sgd(n, RATE, SEED), theirs),
+                "SGDClassifier(alpha)": (
+                    lambda n: scikit_learn.hinge_sgd(n, RATE, SEED, MU),
+                    theirs,
+                ),
                 "sklearn Perceptron": (lambda n: scikit_learn.perceptron(n, SEED), theirs),
             }
             seconds = epoch_seconds(contestants, y, short=2, long=22, rounds=rounds)
@@ -74,6 +79,7 @@ def run(rounds: int = 7) -> list[Result]:
                 test = mine_test if inputs is mine else theirs_test
                 error[model] = 100 * (1 - make(22).fit(inputs, y).score(test, y_test))
             for model, rival in (
+                ("SGDSVM", "SGDClassifier(alpha)"),
                 ("MarginPerceptron", "SGDClassifier(hinge)"),
                 ("MarginPerceptron", "sklearn Perceptron"),
                 ("Perceptron", "sklearn Perceptron"),

@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import InvalidParameterError, make_constrai
 
 import widemargin
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*Theorem 8:sklearn.exceptions.ConvergenceWarning")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 Y = np.where(np.arange(40) % 2 == 0, "a", "b")

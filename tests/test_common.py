@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import widemargin
 from widemargin import (
+    SGDSVM,
     SVC,
     SVCCV,
     SVR,
@@ -34,6 +35,7 @@ VARIANTS = [
     MarginPerceptron(early_stopping=True, validation_fraction=0.3),
     MarginPerceptron(feature_map="polynomial", max_iter=20),
     MarginPerceptron(feature_map="fourier", max_iter=20),
+    SGDSVM(schedule="decay", average=False, standardize=False),
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
     KernelPerceptron(kernel="precomputed", tol=None),

@@ -66,14 +66,15 @@ FIT = """
 import sys
 import numpy as np
 import scipy.sparse as sp
-from widemargin import MarginPerceptron, _core
+from widemargin import SGDSVM, MarginPerceptron, _core
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 37)) * (rng.random((200, 37)) < 0.4)
 y = rng.integers(0, 3, 200)
 options = {"max_iter": 5, "tol": None, "shuffle": False, "average": True}
 coefs = [
-    MarginPerceptron(**options).fit(data, y).coef_
+    model.fit(data, y).coef_
+    for model in (MarginPerceptron(**options), SGDSVM(mu=0.1, **options))
     for data in (X, sp.csr_array(X), X.astype(np.float32), sp.csr_array(X.astype(np.float32)))
 ]
 np.save(sys.argv[1], np.array(coefs))

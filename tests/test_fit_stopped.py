@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import widemargin
-from widemargin import KernelPerceptron, MarginPerceptron, Perceptron, _linear
+from widemargin import SGDSVM, KernelPerceptron, MarginPerceptron, Perceptron, _linear
 
 MODELS = {
     "Perceptron": Perceptron(max_iter=4, tol=None, random_state=0),
@@ -26,6 +26,7 @@ MODELS = {
     "MarginPerceptron": MarginPerceptron(max_iter=4, tol=None, random_state=0),
     "MarginPerceptron-unshuffled": MarginPerceptron(max_iter=4, tol=None, shuffle=False),
     "KernelPerceptron": KernelPerceptron(max_iter=4, tol=None, random_state=0),
+    "SGDSVM": SGDSVM(max_iter=4, tol=None, mu=0.5, random_state=0),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import widemargin
 from benchmarks.adapters._kernel import Library, Machine
-from widemargin import MarginPerceptron, Perceptron
+from widemargin import SGDSVM, MarginPerceptron, Perceptron
 
 
 def margin_perceptron(epochs: int, rate: float, seed: int) -> MarginPerceptron:
@@ -15,6 +15,18 @@ def margin_perceptron(epochs: int, rate: float, seed: int) -> MarginPerceptron:
 
 def perceptron(epochs: int, seed: int) -> Perceptron:
     return Perceptron(standardize=True, max_iter=epochs, tol=None, random_state=seed)
+
+
+def sgd_svm(epochs: int, rate: float, mu: float, seed: int) -> SGDSVM:
+    return SGDSVM(
+        mu=mu,
+        learning_rate=rate,
+        schedule="constant",
+        average=False,
+        max_iter=epochs,
+        tol=None,
+        random_state=seed,
+    )
 
 
 class Ours(Library):

@@ -8,11 +8,12 @@ from sklearn.svm import SVC, SVR
 from benchmarks.adapters._kernel import Library, Machine
 
 
-def hinge_sgd(epochs: int, rate: float, seed: int) -> SGDClassifier:
-    """The Margin Perceptron's updates: hinge, constant step, no penalty."""
+def hinge_sgd(epochs: int, rate: float, seed: int, mu: float | None = None) -> SGDClassifier:
+    """The Margin Perceptron's updates: hinge, constant step, no penalty; or with weight decay."""
     return SGDClassifier(
         loss="hinge",
-        penalty=None,
+        penalty=None if mu is None else "l2",
+        alpha=mu or 0.0,
         learning_rate="constant",
         eta0=rate,
         max_iter=epochs,

@@ -33,12 +33,15 @@ void require_targets(std::size_t outputs, bool one_against_rest) {
 
 // ----------------------------------------------------------------------------------- calls
 
-TallyTuple stochastic_gradient(
-    const RowsHandle& rows, Matrix<double> w, Vector<double> b, std::optional<Matrix<double>> sum_w,
-    std::optional<Vector<double>> sum_b, double steps, std::optional<Vector<const double>> mean,
-    std::optional<Vector<const double>> scale, Vector<const std::int64_t> order,
-    Vector<const double> y, std::optional<Vector<const double>> weights, bool one_against_rest,
-    const std::string& criterion, double parameter, double rate, bool fit_intercept, int threads) {
+TallyTuple stochastic_gradient(const RowsHandle& rows, Matrix<double> w, Vector<double> b,
+                               std::optional<Matrix<double>> sum_w,
+                               std::optional<Vector<double>> sum_b, double steps,
+                               std::optional<Vector<const double>> mean,
+                               std::optional<Vector<const double>> scale,
+                               Vector<const std::int64_t> order, Vector<const double> y,
+                               std::optional<Vector<const double>> weights, bool one_against_rest,
+                               const std::string& criterion, double parameter, double rate,
+                               double slowing, double mu, bool fit_intercept, int threads) {
     const Rows& x = rows.view();
     const std::size_t outputs = w.shape(0);
     require(w.shape(1) == x.width, "w must have one column an input");
@@ -70,6 +73,8 @@ TallyTuple stochastic_gradient(
                     one_against_rest ? Targets::one_against_rest : Targets::values,
                     criterion_of(criterion, parameter),
                     rate,
+                    slowing,
+                    mu,
                     fit_intercept,
                     at_most_one_a_cpu(threads),
                     outputs > 1 ? scores.data() : nullptr};
@@ -189,7 +194,7 @@ NB_MODULE(_core, m) {
           "b"_a.noconvert(), nb::kw_only(), "sum_w"_a.noconvert().none(),
           "sum_b"_a.noconvert().none(), "steps"_a, "mean"_a.none(), "scale"_a.none(), "order"_a,
           "y"_a, "weights"_a.none(), "one_against_rest"_a, "criterion"_a, "parameter"_a, "rate"_a,
-          "fit_intercept"_a, "threads"_a);
+          "slowing"_a, "mu"_a, "fit_intercept"_a, "threads"_a);
     m.def("decision", &decision, "rows"_a, "w"_a, "b"_a, "out"_a.noconvert(), "threads"_a);
     m.def("moments", &moments, "rows"_a, "order"_a, "weights"_a.none(), "mean"_a.noconvert(),
           "variance"_a.noconvert());

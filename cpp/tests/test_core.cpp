@@ -185,7 +185,7 @@ struct Problem {
     Doubles w, b, sum_w, sum_b, mean, scale, precision;
     std::size_t block;                 // of the packed examples
     std::vector<std::int32_t> places;  // of their inputs
-    double rate, steps = 11.0;
+    double rate, slowing = 0.0, mu = 0.0, steps = 11.0;
 
     Problem(Random& random, const Data& data, std::size_t outputs, bool standardized, bool averaged,
             bool weighted, const Criterion& criterion)
@@ -220,13 +220,17 @@ struct Problem {
         places.assign(shuffled.begin(), shuffled.end());
     }
 
-    // Algorithm 8.1 on explicitly centred rows; the accumulators add age times each step.
+    // Equation (8.16) on explicitly centred rows, Algorithm 8.1 if mu = 0.  The sum of the weights
+    // after every step is made as it is defined; outside it is kept as n w - sum.
     Tally plain() {
         Tally tally;
+        Doubles total_w(averaged ? w.size() : 0), total_b(averaged ? b.size() : 0);
+        for (std::size_t i = 0; i < total_w.size(); ++i) total_w[i] = steps * w[i] - sum_w[i];
+        for (std::size_t k = 0; k < total_b.size(); ++k) total_b[k] = steps * b[k] - sum_b[k];
         for (std::size_t i = 0; i < order.size(); ++i) {
             const auto l = static_cast<std::size_t>(order[i]);
             const double c = weights.empty() ? 1.0 : weights[l];
-            if (c == 0.0) continue;
+            const double lambda = rate / (1.0 + slowing * static_cast<double>(i));
             Doubles f(b);
             for (std::size_t k = 0; k < outputs; ++k) {
                 for (std::size_t j = 0; j < data.width; ++j) {
@@ -234,20 +238,24 @@ struct Problem {
                 }
                 const double target_k = target(y, l, k, outputs);
                 const double g = plain_derivative(criterion, target_k, f[k]);
-                const double delta = -rate * c * g, age = steps + static_cast<double>(i);
+                const double delta = -lambda * c * g;
                 for (std::size_t j = 0; j < data.width; ++j) {
-                    const double step = delta * (data.at(l, j) - mean[j]) * precision[j];
-                    w[k * data.width + j] += step;
-                    if (averaged) sum_w[k * data.width + j] += age * step;
+                    double& weight = w[k * data.width + j];
+                    weight *= 1.0 - lambda * mu;
+                    weight += delta * (data.at(l, j) - mean[j]) * precision[j];
                 }
                 if (fit_intercept) b[k] += delta;
-                if (fit_intercept && averaged) sum_b[k] += age * delta;
-                tally.updates += g != 0.0;
+                tally.updates += delta != 0.0;
                 tally.criterion += c * plain_value(criterion, target_k, f[k]);
             }
+            for (std::size_t j = 0; j < total_w.size(); ++j) total_w[j] += w[j];
+            for (std::size_t k = 0; k < total_b.size(); ++k) total_b[k] += b[k];
             if (misclassified(f, y[l])) tally.errors += c;
             tally.weight += c;
         }
+        const double n = steps + static_cast<double>(order.size());
+        for (std::size_t i = 0; i < total_w.size(); ++i) sum_w[i] = n * w[i] - total_w[i];
+        for (std::size_t k = 0; k < total_b.size(); ++k) sum_b[k] = n * b[k] - total_b[k];
         return tally;
     }
 
@@ -342,12 +350,21 @@ struct Problem {
                         outputs > 1 ? Targets::one_against_rest : Targets::values,
                         criterion,
                         rate,
+                        slowing,
+                        mu,
                         fit_intercept,
                         threads,
                         outputs > 1 ? scores.data() : nullptr};
         return kernels.stochastic_gradient(rows, state, statistics, pass);
     }
 };
+
+// The weight decays of a test: none, weak, so strong that the scale starts anew within the pass,
+// and lambda mu = 1, which forgets all at once.
+double random_decay(Random& random, double rate) {
+    const double parts[] = {0.0, 0.02, 0.6, 1.0};
+    return parts[random.below(std::size(parts))] / rate;
+}
 
 void test_stochastic_gradient(const std::vector<const Kernels*>& tables) {
     Random random(1);
@@ -356,8 +373,10 @@ void test_stochastic_gradient(const std::vector<const Kernels*>& tables) {
             for (int options = 0; options < 16; ++options) {
                 const Data data(random, layout, 15, width);
                 const std::size_t outputs = options & 1 ? 3 : 1;
-                const Problem start(random, data, outputs, options & 2, options & 4, options & 8,
-                                    criteria[random.below(std::size(criteria))]);
+                Problem start(random, data, outputs, options & 2, options & 4, options & 8,
+                              criteria[random.below(std::size(criteria))]);
+                start.mu = random_decay(random, start.rate);
+                start.slowing = random.below(2) ? random.uniform() : 0.0;
                 Problem expected = start;
                 const Tally tally = expected.plain();
                 for (const Kernels* table : tables) {
@@ -393,12 +412,48 @@ void test_stochastic_gradient(const std::vector<const Kernels*>& tables) {
 void test_empty_pass(const Kernels& table) {
     Random random(2);
     const Data data(random, Layout::dense64, 3, 5);
-    Problem problem(random, data, 1, false, true, true, criteria[1]);
-    const Doubles w = problem.w, sums = problem.sum_w;
-    problem.order.clear();
-    const Tally tally = problem.run(table, 1);
-    CHECK(tally.updates == 0 && tally.weight == 0.0, "%s", table.isa);
-    CHECK(problem.w == w && problem.sum_w == sums, "%s", table.isa);
+    for (double mu : {0.0, 0.1}) {
+        Problem problem(random, data, 1, false, true, true, criteria[1]);
+        problem.mu = mu;
+        const Doubles w = problem.w, sums = problem.sum_w;
+        problem.order.clear();
+        const Tally tally = problem.run(table, 1);
+        CHECK(tally.updates == 0 && tally.weight == 0.0, "%s", table.isa);
+        CHECK(problem.w == w && close(problem.sum_w, sums), "%s", table.isa);
+    }
+}
+
+// The scale underflows many times over (0.3^3000) and the mean keeps its digits.
+void test_long_decay(const std::vector<const Kernels*>& tables) {
+    Random random(6);
+    for (bool standardized : {false, true}) {
+        for (double part : {0.001, 0.01, 0.7}) {
+            const Data data(random, Layout::dense64, 200, 9);
+            Problem start(random, data, 1, standardized, true, false, criteria[1]);
+            start.order = random_order(random, data.count, 3000);
+            start.mu = part / start.rate;
+            Problem expected = start;
+            expected.plain();
+            for (const Kernels* table : tables) {
+                for (bool packed : {false, true}) {
+                    Problem found = start;
+                    found.run(*table, 1, packed);
+                    CHECK(close(found.w, expected.w) && close(found.b, expected.b), "%s %g",
+                          table->isa, part);
+                    for (std::size_t j = 0; j < found.sum_w.size(); ++j) {
+                        const double mean = found.w[j] - found.sum_w[j] / 3011.0;
+                        const double right = expected.w[j] - expected.sum_w[j] / 3011.0;
+                        CHECK(close(mean, right), "%s %g: %g", table->isa, part, mean - right);
+                    }
+                    Problem last = start;
+                    last.averaged = false;
+                    last.run(*table, 1, packed);
+                    CHECK(close(last.w, expected.w) && close(last.b, expected.b), "%s %g",
+                          table->isa, part);
+                }
+            }
+        }
+    }
 }
 
 // --------------------------------------------------------------------------------- the rest
@@ -587,6 +642,7 @@ void test_shuffle() {
 int main() {
     const std::vector<const Kernels*> tables = supported_kernels();
     test_stochastic_gradient(tables);
+    test_long_decay(tables);
     test_decision(tables);
     test_moments(tables);
     test_kernel_perceptron(tables);

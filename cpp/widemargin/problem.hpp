@@ -79,7 +79,9 @@ struct Pass {
     const double* weights;  // L example weights, or null (likewise)
     Targets targets;
     Criterion criterion;
-    double rate;  // lambda
+    double rate;     // lambda of the first example
+    double slowing;  // and lambda / (1 + slowing n) after n more
+    double mu;       // weight decay
     bool fit_intercept;
     int threads;
     double* scores;  // count x K: receives f before each update; null for one output

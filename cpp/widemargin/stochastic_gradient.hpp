@@ -1,20 +1,12 @@
-// One pass of stochastic gradient over examples, for linear models (Algorithms 3.1 and 8.1).
+// One pass of stochastic gradient over examples, for linear models (Algorithms 3.1 and 8.1, and
+// with weight decay mu eq. 8.16).
 //
-//   min over (w, b)  1/L sum_l c_l Q(y_l, f(x_l)),     f(x) = w . x + b
-//   for each l:      g = Q'(y_l, f(x_l));   w -= lambda c_l g x_l;   b -= lambda c_l g
+//   min over (w, b)  mu/2 ||w||^2 + 1/L sum_l c_l Q(y_l, f(x_l)),     f(x) = w . x + b
+//   for each l:      g = Q'(y_l, f(x_l))
+//                    w <- (1 - lambda mu) w - lambda c_l g x_l;   b -= lambda c_l g
 //
-// Standardised inputs xh_j = (x_j - m_j) / s_j are made on the way, the data stay as they are.
-// With v the weights of xh and w_j = v_j / s_j, f(x) = w . (x - m) + b, and v += delta xh is
-//
-//   w_j += delta (x_j - m_j) / s_j^2
-//
-// Dense rows do just that.  Packed rows train v itself.  Their inputs are xh, or, where most are
-// zero, z with xh = z - c and c the same for every example.  Write v = u - t c: the step is
-// u += delta z and t += delta, which touches only the non-zero inputs, and exactly
-//
-//   f(x_l) = u . z_l - u . c - t c . (z_l - c) + b
-//
-// where c . (z_l - c) is a constant of the example and b - u . c a running sum.
+// Units (linear_units.hpp) hold the weights of one output and make its steps, on inputs that are
+// standardised on the way or not, with weight decay or without.
 //
 // Several outputs (one against the rest) are independent problems over the same order.
 #pragma once
@@ -23,129 +15,9 @@
 #include <type_traits>
 
 #include "widemargin/criteria.hpp"
-#include "widemargin/packed_rows.hpp"
+#include "widemargin/linear_units.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
-
-// The weights of one output during a pass, and the sums that make their average.
-struct Unit {
-    std::size_t width;
-    AlignedVector w, sum_w;
-    bool averaged;
-    double b, sum_b = 0.0;
-
-    Unit(const LinearState& state, std::size_t k, std::size_t width)
-        : width(width),
-          w(width),
-          sum_w(state.sum_w ? width : 0),
-          averaged(state.sum_w != nullptr),
-          b(state.b[k]) {
-        for (std::size_t j = 0; j < width; ++j) w.data()[j] = state.w[k * width + j];
-    }
-
-    void finish(const LinearState& state, std::size_t k) const {
-        for (std::size_t j = 0; j < width; ++j) {
-            state.w[k * width + j] = w.data()[j];
-            if (averaged) state.sum_w[k * width + j] += sum_w.data()[j];
-        }
-        state.b[k] = b;
-        if (averaged) state.sum_b[k] += sum_b;
-    }
-};
-
-// Inputs as they are.
-struct RawUnit : Unit {
-    RawUnit(const LinearState& state, const Standardization&, std::size_t k, std::size_t width)
-        : Unit(state, k, width) {}
-
-    template <class Row>
-    [[gnu::always_inline]] double f(const Row& x, double) const {
-        return x.dot(w.data()) + b;
-    }
-
-    // `age` examples came before this one (for the average)
-    template <class Row>
-    [[gnu::always_inline]] void step(const Row& x, double, double delta, double delta_b,
-                                     double age) {
-        x.add_to(w.data(), delta);
-        b += delta_b;
-        if (averaged) {
-            x.add_to(sum_w.data(), age * delta);
-            sum_b += age * delta_b;
-        }
-    }
-};
-
-// Standardised dense inputs.
-struct CentredUnit : Unit {
-    AlignedVector mean, precision;  // m, 1 / s^2
-
-    CentredUnit(const LinearState& state, const Standardization& s, std::size_t k,
-                std::size_t width)
-        : Unit(state, k, width), mean(width), precision(width) {
-        for (std::size_t j = 0; j < width; ++j) {
-            mean.data()[j] = s.mean[j];
-            precision.data()[j] = 1.0 / (s.scale[j] * s.scale[j]);
-        }
-    }
-
-    template <class Row>
-    [[gnu::always_inline]] double f(const Row& x, double) const {
-        return x.dot(w.data(), mean.data()) + b;
-    }
-
-    template <class Row>
-    [[gnu::always_inline]] void step(const Row& x, double, double delta, double delta_b,
-                                     double age) {
-        x.add_to(w.data(), delta, precision.data(), mean.data());
-        b += delta_b;
-        if (averaged) {
-            x.add_to(sum_w.data(), age * delta, precision.data(), mean.data());
-            sum_b += age * delta_b;
-        }
-    }
-};
-
-// Standardised packed inputs: during the pass w holds u.
-struct SplitUnit : Unit {
-    const double* c;
-    double c_dot_c;
-    double offset;  // b - u . c
-    double t = 0.0, sum_t = 0.0;
-
-    SplitUnit(const LinearState& state, const Standardization& s, std::size_t k, std::size_t width)
-        : Unit(state, k, width),
-          c(s.mean),
-          c_dot_c(dot(c, c, width)),
-          offset(b - dot(w.data(), c, width)) {}
-
-    template <class Row>
-    [[gnu::always_inline]] double f(const Row& z, double shift) const {
-        return z.dot(w.data()) + (offset - t * shift);
-    }
-
-    template <class Row>
-    [[gnu::always_inline]] void step(const Row& z, double shift, double delta, double delta_b,
-                                     double age) {
-        z.add_to(w.data(), delta);
-        t += delta;
-        b += delta_b;
-        offset += delta_b - delta * (shift + c_dot_c);
-        if (averaged) {
-            z.add_to(sum_w.data(), age * delta);
-            sum_t += age * delta;
-            sum_b += age * delta_b;
-        }
-    }
-
-    void finish(const LinearState& state, std::size_t k) {
-        for (std::size_t j = 0; j < width; ++j) {
-            w.data()[j] -= t * c[j];
-            if (averaged) sum_w.data()[j] -= sum_t * c[j];
-        }
-        Unit::finish(state, k);
-    }
-};
 
 // A few examples: what they need beside their inputs is gathered before, and what is only counted
 // is counted after the steps, both without waiting for one another.
@@ -202,17 +74,20 @@ Tally pass_over_output(const X& x, Q q, const LinearState& state, const Standard
                 batch.shift[i] = row.header.shift;
             }
             batch.f[i] = unit.f(row, batch.shift[i]);
+            const double rate = unit.rate(pass, n);
+            unit.decay(rate, pass.mu);
             if (q.active(batch.y[i], batch.f[i]) && batch.c[i] != 0.0) {
-                const double delta = -pass.rate * batch.c[i] * q.slope(batch.y[i], batch.f[i]);
+                const double delta = -rate * batch.c[i] * q.slope(batch.y[i], batch.f[i]);
                 const double delta_b = pass.fit_intercept ? delta : 0.0;
                 unit.step(row, batch.shift[i], delta, delta_b, state.steps + n);
                 ++tally.updates;
             }
+            unit.count();
             if (pass.scores) pass.scores[n * state.outputs + k] = batch.f[i];
         }
         batch.add_to(tally, q);
     }
-    unit.finish(state, k);
+    unit.finish(state, k, pass.count);
     return tally;
 }
 
@@ -238,10 +113,17 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
     const auto outputs = static_cast<std::int64_t>(state.outputs);
     with_training_rows(rows, [&](auto x) {
         with_criterion(pass.criterion, [&](auto q) {
+            using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
             const auto run = [&](std::size_t k) {
-                using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
-                return s.mean ? pass_over_output<Standardized>(x, q, state, s, pass, rows.width, k)
-                              : pass_over_output<RawUnit>(x, q, state, s, pass, rows.width, k);
+                const auto with = [&]<class Weights>() {
+                    return pass_over_output<Weights>(x, q, state, s, pass, rows.width, k);
+                };
+                if (pass.mu != 0.0 || pass.slowing != 0.0) {
+                    return s.mean ? with.template operator()<Decayed<Standardized>>()
+                                  : with.template operator()<Decayed<RawUnit>>();
+                }
+                return s.mean ? with.template operator()<Standardized>()
+                              : with.template operator()<RawUnit>();
             };
             std::int64_t updates = 0;
             double criterion = 0.0;

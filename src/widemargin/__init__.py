@@ -6,6 +6,7 @@ from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
+from widemargin.sgd_svm import SGDSVM
 from widemargin.svm import SVC, NuSVC
 from widemargin.svm_path import SVCCV, svm_path
 from widemargin.svr import SVR, NuSVR
@@ -14,6 +15,7 @@ from widemargin.threshold_unit import ThresholdNetwork, ThresholdUnit
 __version__ = "0.1.0"
 
 __all__ = [
+    "SGDSVM",
     "SVC",
     "SVCCV",
     "SVR",

@@ -100,6 +100,10 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """The schedule's name, λ, decay and exponent."""
         return ("constant", 1.0, 0.0, 0.0)
 
+    def _needed_epochs(self) -> float | None:
+        """Epochs that weight decay takes at least (Theorem 8.1); None without weight decay."""
+        return None
+
     # --------------------------------------------------------------------------- interface
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
@@ -148,9 +152,12 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         arguments = {"X": given, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         name, rate, decay, power_t = self._rate()
+        needed = self._needed_epochs()
         plan = Plan(
             max_iter=self.max_iter,
             rate=make_schedule(name, rate, decay=decay, power_t=power_t),
+            decay=needed is not None,
+            needed=needed or 0.0,
             seed=self._seed() if self.shuffle else None,
             first_epoch=self._epochs_done,
             first_row=self._rows_done,
@@ -221,7 +228,8 @@ class IterativeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         learner = self._learner(examples, resume=not first)
         name, rate, decay, power_t = self._rate()
         schedule = make_schedule(name, rate, decay=decay, power_t=power_t)
-        plan = Plan(max_iter=1, rate=schedule, first_epoch=self._epochs_done)
+        decayed = self._needed_epochs() is not None
+        plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
         self._conclude(learner, train(self, learner, plan))
         return self
 

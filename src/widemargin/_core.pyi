@@ -69,6 +69,8 @@ def stochastic_gradient(
     criterion: str,
     parameter: float,
     rate: float,
+    slowing: float,
+    mu: float,
     fit_intercept: bool,
     threads: int,
 ) -> _Sums: ...

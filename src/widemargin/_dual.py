@@ -127,6 +127,9 @@ class KernelLearner:
         squared = float(self.state.squared_norm.max())
         return 2.0 / float(np.sqrt(squared)) if squared > 0 else float("inf")
 
+    def measures(self, criterion: float) -> dict[str, float]:
+        return {}
+
     def snapshot(self) -> DualState:
         return deepcopy(self.state)
 

@@ -50,6 +50,9 @@ class Learner(Protocol):
     def margin(self) -> float:
         """The margin ρ = 2/‖w‖."""
 
+    def measures(self, criterion: float) -> dict[str, float]:
+        """What its history has beside the common values, for an epoch's mean criterion."""
+
     def snapshot(self) -> Any:
         """A copy of the state, for `restore`."""
 
@@ -66,6 +69,8 @@ class Plan:
 
     max_iter: int
     rate: Callable[[int], float]
+    decay: bool = False  # weight decay: also an epoch without updates changes the weights
+    needed: float = 0.0  # epochs before which `tol` does not stop (Theorem 8.1)
     seed: int | None = None  # None: the order given
     first_epoch: int = 0  # epochs done by earlier calls
     first_row: int = 0  # and examples of the next one, if it was left unfinished
@@ -191,17 +196,19 @@ def train(
                 print(f"[{type(estimator).__name__}] {_line(record)}", flush=True)
 
             validated = "validation_error" in record
-            if patience.improved(record["validation_error" if validated else "criterion"]):
+            progress = record.get("objective", record["criterion"])
+            if patience.improved(record["validation_error"] if validated else progress):
                 outcome.best_iter = outcome.n_iter
                 best_state = learner.snapshot() if validated else None
 
+            settled = patience.exhausted and epoch + 1 >= plan.needed
             stopped = _end_task(task, estimator, learner, hook_arguments)
             reason = (
                 ("interrupted" if interrupted.is_set() else None)
                 or ("time_limit" if not complete or time.perf_counter() > deadline else None)
                 or ("callback" if stopped else None)
-                or ("no_update" if tally.updates == 0 else None)
-                or (("early_stopping" if validated else "tol") if patience.exhausted else None)
+                or ("no_update" if tally.updates == 0 and not plan.decay else None)
+                or (("early_stopping" if validated else "tol") if settled else None)
             )
             if reason:
                 outcome.reason = reason
@@ -258,6 +265,7 @@ def _record(
         record["validation_criterion"], record["validation_error"] = validation
     record["margin"] = learner.margin()
     record["learning_rate"] = rate
+    record.update(learner.measures(record["criterion"]))
     return record
 
 
@@ -308,7 +316,15 @@ def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
         f"(criterion {last['criterion']:.4g}, error {last['error']:.2%})"
     )
     go_on = "the model is usable, and fit with warm_start=True goes on from here"
-    if outcome.reason == "max_iter" and plan.tol is not None:
+    made = plan.first_epoch + outcome.n_iter
+    if outcome.reason == "max_iter" and made < plan.needed:
+        message = (
+            f"{name} reached max_iter={plan.max_iter}, {made} epochs in all, but its weight decay "
+            f"takes at least 1/(L λ mu) = {plan.needed:.4g} epochs to come to the solution of the "
+            f"SVM (Theorem 8.1): {left}; raise max_iter, learning_rate or mu, or do not aim at "
+            "that solution and use early_stopping=True"
+        )
+    elif outcome.reason == "max_iter" and plan.tol is not None:
         message = f"{name} reached max_iter={plan.max_iter}: {left}; raise max_iter or tol"
     elif outcome.reason == "time_limit":
         message = f"{name} reached time_limit={plan.time_limit} s: {left}; {go_on}"

@@ -71,6 +71,9 @@ class LinearState:
 class LinearLearner:
     """Trains a `LinearState` on examples; see `widemargin._fit.Learner`."""
 
+    mu = 0.0  # weight decay
+    slowing = 0.0  # λ/(1 + slowing · t) after t examples, on top of the loop's schedule
+
     def __init__(
         self,
         examples: Examples,
@@ -146,6 +149,7 @@ class LinearLearner:
         if state.sum_w is not None and state.sum_c is not None:
             sum_w, sum_b = self._to_core(state.sum_w), state.sum_c + state.sum_w @ mean
         centre = self.centre if self.packed else mean
+        slower = 1.0 + self.slowing * state.steps
         tally = Tally(
             *_core.stochastic_gradient(
                 self.rows,
@@ -162,7 +166,9 @@ class LinearLearner:
                 one_against_rest=len(state.w) > 1,
                 criterion=self.criterion.name,
                 parameter=self.criterion.parameter,
-                rate=rate,
+                rate=rate / slower,
+                slowing=self.slowing / slower,
+                mu=self.mu,
                 fit_intercept=self.fit_intercept,
                 threads=self.threads,
             )
@@ -195,6 +201,9 @@ class LinearLearner:
         w, _ = self.state.average()
         norm = np.linalg.norm(w * self.scale, axis=1).max()
         return float(2.0 * (self.criterion.parameter or 1.0) / norm) if norm > 0 else float("inf")
+
+    def measures(self, criterion: float) -> dict[str, float]:
+        return {}
 
     def snapshot(self) -> LinearState:
         return deepcopy(self.state)
@@ -250,6 +259,7 @@ class LinearClassifier(IterativeClassifier):
         "n_jobs": [Integral, None],
     }
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("feature_map", "standardize")
+    _learner_class: ClassVar[type[LinearLearner]] = LinearLearner
 
     @abstractmethod
     def _criterion(self) -> Criterion:
@@ -264,7 +274,7 @@ class LinearClassifier(IterativeClassifier):
             state = self._resume()
         else:
             state = LinearState.zero(outputs, examples.X.shape[1], average=self.average)
-        return LinearLearner(
+        return self._learner_class(
             examples,
             state,
             self._criterion(),

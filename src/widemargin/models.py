@@ -4,6 +4,7 @@ from typing import Any
 
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.perceptron import MarginPerceptron, Perceptron
+from widemargin.sgd_svm import SGDSVM
 from widemargin.svm import SVC, NuSVC
 
 __all__ = ["MODELS"]
@@ -12,6 +13,7 @@ MODELS: dict[str, type[Any]] = {
     "perceptron": Perceptron,
     "margin-perceptron": MarginPerceptron,
     "kernel-perceptron": KernelPerceptron,
+    "sgd-svm": SGDSVM,
     "svc": SVC,
     "nu-svc": NuSVC,
 }

@@ -13,10 +13,12 @@ from widemargin.criteria import Criterion
 
 __all__ = [
     "averaged_perceptron",
+    "dual_sgd_svm",
     "enclosing_ball",
     "kernel_perceptron",
     "margin_perceptron",
     "perceptron",
+    "sgd_svm",
     "stochastic_gradient",
 ]
 
@@ -68,6 +70,45 @@ def stochastic_gradient(
         w = w - rate * c * g * X[l]
         b = b - rate * c * g
     return w, b
+
+
+def sgd_svm(
+    X: FloatArray, y: FloatArray, order: Iterable[int], rates: Iterable[float], mu: float
+) -> tuple[FloatArray, float, FloatArray, float]:
+    """Stochastic gradient with weight decay (8.16): w and b, and their means over all steps."""
+    w, b = np.zeros(X.shape[1]), 0.0
+    sum_w, sum_b, steps = np.zeros(X.shape[1]), 0.0, 0
+    for l, rate in zip(order, rates, strict=False):
+        inside = y[l] * (w @ X[l] + b) <= 1
+        w = (1 - rate * mu) * w
+        if inside:
+            w, b = w + rate * y[l] * X[l], b + rate * y[l]
+        sum_w, sum_b, steps = sum_w + w, sum_b + b, steps + 1
+    return w, b, sum_w / steps, sum_b / steps
+
+
+def dual_sgd_svm(
+    K: FloatArray, y: FloatArray, order: Iterable[int], rates: Iterable[float], mu: float
+) -> tuple[FloatArray, float]:
+    """The same in the dual (8.17), for any kernel matrix: α and b, with w = Σ α_l y_l Φ(x_l) / μ.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0, 2.0], [-2.0, 1.0]]), np.array([1.0, -1.0])
+    >>> visits, rates = [0, 1, 1, 0], [0.4, 0.3, 0.2, 0.1]
+    >>> alpha, b = dual_sgd_svm(X @ X.T, y, visits, rates, mu=0.5)
+    >>> w = sgd_svm(X, y, visits, rates, mu=0.5)[0]
+    >>> np.allclose((alpha * y) @ X / 0.5, w)
+    True
+    """
+    alpha, b = np.zeros(len(y)), 0.0
+    for l, rate in zip(order, rates, strict=False):
+        inside = y[l] * ((alpha * y) @ K[:, l] / mu + b) <= 1
+        alpha = (1 - rate * mu) * alpha
+        if inside:
+            alpha[l] += rate * mu
+            b += rate * y[l]
+    return alpha, b
 
 
 def averaged_perceptron(

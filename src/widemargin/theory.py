@@ -16,6 +16,7 @@ from widemargin._typing import ArrayLike, FloatArray
 
 __all__ = [
     "Ball",
+    "decay_epochs",
     "enclosing_ball",
     "margin_bound",
     "margin_capacity",
@@ -118,6 +119,22 @@ def margin_bound(
         return float("inf")
     step = 2.0 * beta / rate
     return float(step / np.sqrt(updates * (step + _augmented(radius, bias))))
+
+
+def decay_epochs(examples: int, rate: float, decay: float) -> float:
+    r"""Epochs that stochastic gradient with weight decay takes at least (Theorem 8.1).
+
+    On the order of :math:`1/(L \lambda \mu)`. Each visit multiplies the share of every example in
+    the weights by :math:`1 - \lambda\mu` (8.17): after that many epochs of L visits, what is to be
+    forgotten is still there with :math:`e^{-1}` of its share. With steps that decrease, λ is the
+    first and largest one; for :math:`\lambda / (1 + \lambda\mu t)` one half is still there.
+
+    Examples
+    --------
+    >>> round(decay_epochs(examples=10_000, rate=1e-3, decay=1e-4))  # the thesis: λμ = 1e-7
+    1000
+    """
+    return 1.0 / (examples * rate * decay)
 
 
 def margin_capacity(radius: float, margin: float, dimension: float = np.inf) -> float:
