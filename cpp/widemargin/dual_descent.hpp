@@ -14,7 +14,9 @@
 // aside (shrinking): `kept` receives the others.
 #pragma once
 
-#include "widemargin/stochastic_gradient.hpp"
+#include <type_traits>
+
+#include "widemargin/linear_units.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
@@ -88,7 +90,7 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         unit.step(row, shift, delta, epoch.intercept * delta, 0.0);
         ++tally.updates;
     }
-    unit.finish(state, 0);
+    unit.finish(state, 0, 0);
     return tally;
 }
 

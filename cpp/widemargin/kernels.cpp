@@ -3,6 +3,7 @@
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/moments.hpp"
 #include "widemargin/pair_steps.hpp"
+#include "widemargin/stochastic_gradient.hpp"
 
 #define WIDEMARGIN_TEXT(name) #name
 #define WIDEMARGIN_NAME(name) WIDEMARGIN_TEXT(name)

@@ -3,6 +3,7 @@
 from widemargin import _openmp  # noqa: F401  before anything else loads the core
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
+from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
@@ -20,6 +21,8 @@ __all__ = [
     "SVCCV",
     "SVR",
     "KernelPerceptron",
+    "LinearSVC",
+    "LinearSVR",
     "MarginPerceptron",
     "NuSVC",
     "NuSVR",

@@ -23,7 +23,7 @@ FREE = 1.0  # the square of the constant input of a free intercept
 
 def dual_descent(
     problem: LinearProblem, beta: FloatArray, seed: int, tol: float
-) -> Iterator[tuple[Certificate | None, float]]:
+) -> Iterator[tuple[Certificate | None, float, int]]:
     """Epochs from a β within its bounds, in native calls of some 20 ms.
 
     Parameters
@@ -40,9 +40,11 @@ def dual_descent(
     Yields
     ------
     certificate : Certificate or None
-        After some epochs; the best point and the best bound so far.
+        After some epochs.
     operations : float
         How much was done since the last time.
+    done : int
+        1 after an epoch.
     """
     examples, count = problem.inputs.training, problem.inputs.count
     low, high = problem.bounds
@@ -53,7 +55,6 @@ def dual_descent(
     square = FREE if problem.intercept == np.inf else problem.intercept
     total = float(beta.sum())
     b = np.array([square * total])
-    best: Certificate | None = None
     active, patience = np.arange(count), np.inf
     epoch, next_check = 0, FIRST_CHECK
     per_call = max(1, int(OPERATIONS_PER_CALL / examples.operations))
@@ -77,26 +78,17 @@ def dual_descent(
             )
             kept.append(some[:n])
             worst, total = max(worst, violation), total + change
-            yield None, len(some) * examples.operations
+            yield None, len(some) * examples.operations, 0
         epoch += 1
         active, patience = np.concatenate(kept), max(worst, 1e-12)
         if problem.intercept == np.inf:
             b[0] += square * total
         settled = worst <= 0.1 * tol or not len(active)
         if epoch < next_check and not settled:
+            yield None, 0.0, 1
             continue
         next_check = max(epoch + 1, int(CHECKS * epoch))
         now = problem.certify(beta.copy(), examples.from_core(w), float(b[0]))
-        best = now if best is None else _better(best, now)
-        yield best, 4.0 * count * examples.operations
+        yield now, 2.0 * count * examples.operations, 1
         if settled or epoch % 10 == 0:
             active, patience = np.arange(count), np.inf
-
-
-def _better(best: Certificate, now: Certificate) -> Certificate:
-    """The point of the lower cost, the β of the higher bound."""
-    if now.primal < best.primal:
-        best = best._replace(primal=now.primal, w=now.w, b=now.b)
-    if now.dual > best.dual:
-        best = best._replace(dual=now.dual, beta=now.beta)
-    return best

@@ -41,8 +41,8 @@ class Watcher:
         Of the fit; each slice becomes one of its subtasks.
     arguments : dict
         ``X``, ``y`` and ``metadata`` for the callbacks.
-    tasks : sequence of Task
-        The problems.
+    solutions : list
+        Those of the problems before anything was done, to be replaced one by one.
     attributes : callable
         The fitted attributes, from the solutions of all problems.
     """
@@ -52,15 +52,15 @@ class Watcher:
         estimator: Any,
         context: Any,
         arguments: dict[str, Any],
-        tasks: Sequence[Task],
-        attributes: Callable[[Sequence[Solution]], dict[str, Any]],
+        solutions: list[Any],
+        attributes: Callable[[Sequence[Any]], dict[str, Any]],
     ) -> None:
         self.estimator, self.context, self.arguments = estimator, context, arguments
-        self.solutions = [unsolved(task.problem) for task in tasks]
+        self.solutions = solutions
         self.attributes = attributes
         self.lock = threading.Lock()
 
-    def __call__(self, number: int, solution: Callable[[], Solution]) -> bool:
+    def __call__(self, number: int, solution: Callable[[], Any]) -> bool:
         """A slice of this problem is done; True if a callback wants to stop."""
 
         def so_far() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from widemargin._base import all_or_nothing
 from widemargin._decomposition import Bench, Control, Options, Solution
 from widemargin._fit import interrupt_flag
 from widemargin._inputs import decision, example_weights
-from widemargin._kernel_fit import Task, Watcher, resume, solve_all, summary, warn
+from widemargin._kernel_fit import Task, Watcher, resume, solve_all, summary, unsolved, warn
 from widemargin._kernel_source import KernelSource, resolve_gamma
 from widemargin._svm_problem import machine, svm_problem
 from widemargin._typing import ArrayLike, FloatArray, IntArray
@@ -187,7 +187,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         context.call_on_fit_task_begin(estimator=self, **arguments)
         watcher = None
         if getattr(self, "_skl_callbacks", None):
-            watcher = Watcher(self, context, arguments, tasks, attributes)
+            begin = [unsolved(task.problem) for task in tasks]
+            watcher = Watcher(self, context, arguments, begin, attributes)
         with interrupt_flag() as interrupted:
             control = Control(type(self).__name__, interrupted, self.time_limit, self.verbose)
             solutions = self._solve(X, tasks, options, control, initial, watcher, self._bench)

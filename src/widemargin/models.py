@@ -3,6 +3,7 @@
 from typing import Any
 
 from widemargin.kernel_perceptron import KernelPerceptron
+from widemargin.linear_svm import LinearSVC
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.sgd_svm import SGDSVM
 from widemargin.svm import SVC, NuSVC
@@ -13,6 +14,7 @@ MODELS: dict[str, type[Any]] = {
     "perceptron": Perceptron,
     "margin-perceptron": MarginPerceptron,
     "kernel-perceptron": KernelPerceptron,
+    "linear-svc": LinearSVC,
     "sgd-svm": SGDSVM,
     "svc": SVC,
     "nu-svc": NuSVC,

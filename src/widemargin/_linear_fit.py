@@ -1,0 +1,250 @@
+"""Solves the problems of a linear SVM: which solver, when to stop, what to say about it.
+
+Coordinate descent is quick where C is small or columns are many; the interior-point method takes
+some twenty passes whatever C is, of a cost that grows with the square of the columns. "auto" begins
+with the first and goes over to the second when the gap falls too slowly for what that one costs.
+"""
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from widemargin._decomposition import Control
+from widemargin._dual_descent import dual_descent
+from widemargin._interior import Trail, interior_point
+from widemargin._kernel_fit import Watcher
+from widemargin._linear_problem import Certificate, LinearProblem
+from widemargin._typing import FloatArray
+
+__all__ = ["SOLVERS", "LinearOptions", "LinearSolution", "solve_linear", "solve_linears", "warn"]
+
+SOLVERS = ("auto", "dual", "interior")
+MOST_COLUMNS = 1000  # for "auto" to think of the interior-point method
+ITERATIONS = 20.0  # that it takes, about
+PER_EXAMPLE, PER_PRODUCT = 250.0, 0.07  # nanoseconds of an iteration, measured
+PATIENCE = 1.5  # how much longer coordinate descent may take
+
+
+@dataclass(frozen=True)
+class LinearOptions:
+    """How to solve a problem."""
+
+    tol: float = 1e-4  # relative duality gap
+    max_iter: int = 1000
+    solver: str = "auto"
+    seed: int = 0
+
+
+@dataclass(eq=False)
+class LinearSolution:
+    """The best point found, the bound of its cost, and how it was found."""
+
+    certificate: Certificate
+    solver: str
+    iterations: int
+    reason: str
+
+    @property
+    def converged(self) -> bool:
+        return self.reason == "tol"
+
+
+def interior_cost(problem: LinearProblem) -> float:
+    """Nanoseconds that the interior-point method needs, about."""
+    columns = problem.inputs.width + 1.0
+    sides = 1.0 if problem.labels else 2.0
+    return ITERATIONS * problem.inputs.count * (sides * PER_EXAMPLE + PER_PRODUCT * columns**2)
+
+
+class _Forecast:
+    """Whether the gap will fall below tol within a budget, from its fall so far."""
+
+    def __init__(self, tol: float, budget: float) -> None:
+        self.tol, self.budget = tol, budget
+        self.gap, self.at = np.inf, 0.0
+
+    def too_slow(self, gap: float, spent: float) -> bool:
+        before, at, self.gap, self.at = self.gap, self.at, gap, spent
+        if not np.isfinite(before) or gap <= self.tol:
+            return spent > self.budget
+        rate = np.log(max(before / gap, 1.0 + 1e-9)) / (spent - at)
+        return bool(np.log(gap / self.tol) / rate > self.budget)
+
+
+def solve_linear(
+    problem: LinearProblem,
+    options: LinearOptions,
+    control: Control,
+    *,
+    number: int = 0,
+    beta: FloatArray | None = None,
+    trail: Trail | None = None,
+    watcher: Watcher | None = None,
+) -> LinearSolution:
+    """Minimises P until the relative gap is at most tol, or there is a reason to stop.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The problem.
+    options : LinearOptions
+        How to solve it.
+    control : Control
+        What may stop it, and its history.
+    number : int
+        Of the problem among those of the fit, for the history.
+    beta : ndarray of shape (n_samples,), optional
+        A β within its bounds to start from.
+    trail : Trail, optional
+        What the interior-point method leaves to the next problem of a path.
+    watcher : Watcher, optional
+        Called after each certificate.
+    """
+    start = np.zeros(problem.inputs.count) if beta is None else beta
+    best = untouched(problem, start)
+    solver = options.solver
+    if solver == "auto":
+        within_reach = problem.inputs.width < MOST_COLUMNS
+        known = trail is not None and trail.point is not None
+        solver = "interior" if known and within_reach else "dual"
+    iterations, forecast = 0, None
+    if options.solver == "auto" and solver == "dual" and within_reach:
+        forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
+    steps = _steps(problem, options, solver, start, trail)
+    spent = 0.0
+    reason: str | None = None
+
+    def so_far() -> LinearSolution:
+        return LinearSolution(best, solver, iterations, reason or "")
+
+    while reason is None:
+        certificate, operations, done = next(steps)
+        spent, iterations = spent + operations, iterations + done
+        if certificate is not None:
+            best = _better(best, certificate)
+            relative = best.gap / best.primal if best.primal > 0 else 0.0
+            _note(control, number, iterations, best, relative)
+            if watcher is not None and watcher(number, so_far):
+                control.stop("callback")
+            if relative <= options.tol:
+                reason = "tol"
+            elif forecast is not None and forecast.too_slow(relative, spent):
+                solver, forecast = "interior", None
+                steps = _steps(problem, options, solver, start, trail)
+        reason = reason or control.reason()
+        if reason is None and iterations >= options.max_iter:
+            reason = "max_iter"
+    return so_far()
+
+
+def untouched(problem: LinearProblem, beta: FloatArray | None = None) -> Certificate:
+    """What is known before anything was done."""
+    beta = np.zeros(problem.inputs.count) if beta is None else beta
+    return problem.certify(beta, problem.inputs.combine(beta), 0.0)
+
+
+def _steps(
+    problem: LinearProblem,
+    options: LinearOptions,
+    solver: str,
+    beta: FloatArray,
+    trail: Trail | None,
+) -> Iterator[tuple[Certificate | None, float, int]]:
+    """A certificate if there is one, operations, and whether that was an iteration."""
+    if solver == "interior":
+        for certificate in interior_point(problem, options.tol, trail):
+            yield certificate, 0.0, 1
+    yield from dual_descent(problem, beta, options.seed, options.tol)
+
+
+def _better(best: Certificate, now: Certificate) -> Certificate:
+    """The point of the lower cost, the β of the higher bound."""
+    if now.primal < best.primal:
+        best = best._replace(primal=now.primal, w=now.w, b=now.b)
+    if now.dual > best.dual:
+        best = best._replace(dual=now.dual, beta=now.beta)
+    return best
+
+
+def _note(
+    control: Control, number: int, iterations: int, best: Certificate, relative: float
+) -> None:
+    record = {
+        "problem": number,
+        "iteration": iterations,
+        "primal_objective": best.primal,
+        "dual_objective": best.dual,
+        "gap": relative,
+        "seconds": control.seconds(),
+    }
+    control.history.append(record)
+    if control.verbose:
+        print(
+            f"[{control.name}] problem {number}  iteration {iterations:4d}  primal "
+            f"{best.primal:.8g}  relative gap {relative:8.2e}  {record['seconds']:.2f} s",
+            flush=True,
+        )
+
+
+def solve_linears(
+    problems: Sequence[LinearProblem],
+    options: LinearOptions,
+    control: Control,
+    betas: Sequence[FloatArray | None],
+    threads: int,
+    trails: Sequence[Trail | None],
+    watcher: Watcher | None = None,
+) -> list[LinearSolution]:
+    """Several problems over the same inputs, side by side if there are threads for it."""
+
+    def one(number: int) -> LinearSolution:
+        return solve_linear(
+            problems[number],
+            options,
+            control,
+            number=number,
+            beta=betas[number],
+            trail=trails[number],
+            watcher=watcher,
+        )
+
+    at_once = min(threads, len(problems))
+    with threadpool_limits(limits=max(1, threads // at_once)):
+        if at_once == 1:
+            return [one(number) for number in range(len(problems))]
+        try:
+            solved = Parallel(n_jobs=at_once, backend="threading")(
+                delayed(one)(number) for number in range(len(problems))
+            )
+        except BaseException:
+            control.stop("interrupted")  # threads that are still at work
+            raise
+    return list(solved)
+
+
+def warn(estimator: Any, solutions: Sequence[LinearSolution], stacklevel: int) -> None:
+    """Says what is left to gain and what to do, when a fit did not end by itself."""
+    early = [solution for solution in solutions if not solution.converged]
+    if not early or early[0].reason == "callback":
+        return
+    name, reason = type(estimator).__name__, early[0].reason
+    gap = max(s.certificate.gap / max(s.certificate.primal, 1e-300) for s in early)
+    left = f"a relative duality gap of {gap:.3g} (tol={estimator.tol}) remains"
+    if len(solutions) > 1:
+        left += f", in {len(early)} of {len(solutions)} problems"
+    go_on = "the model is usable, and fit with warm_start=True goes on from here"
+    if reason == "max_iter":
+        what = f"reached max_iter={estimator.max_iter}"
+        go_on = f"raise max_iter or tol, or standardise the inputs; {go_on}"
+    elif reason == "time_limit":
+        what = f"reached time_limit={estimator.time_limit} s"
+    else:
+        what = f"was interrupted after {time.perf_counter() - estimator._started:.1f} s"
+    warnings.warn(f"{name} {what}: {left}; {go_on}", ConvergenceWarning, stacklevel=stacklevel)

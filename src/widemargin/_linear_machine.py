@@ -1,0 +1,221 @@
+"""What the linear support vector machines share: parameters, inputs, fit, outputs."""
+
+import time
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from widemargin._base import all_or_nothing
+from widemargin._decomposition import Control
+from widemargin._fit import interrupt_flag
+from widemargin._inputs import Standardization, decision
+from widemargin._interior import Trail
+from widemargin._kernel_fit import Watcher
+from widemargin._linear_fit import LinearOptions, LinearSolution, solve_linears, untouched, warn
+from widemargin._linear_inputs import LinearInputs
+from widemargin._linear_problem import LinearProblem
+from widemargin._typing import ArrayLike, FloatArray
+
+FIT_LEVEL = 6  # from a warning in `_linear_fit.warn` to the caller of fit
+SOLVERS = {"auto": "auto", True: "dual", False: "interior"}
+
+
+class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of machines f(x) = w·x + b, with a weight decay and a certificate."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "dual": ["boolean", StrOptions({"auto"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither"), None],
+        "standardize": ["boolean"],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+    }
+    _trails: list[Trail] | None = None  # what one fit of a path leaves to the next
+    _inputs: LinearInputs | None = None  # of a path, whose fits share them
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    history_: list[dict[str, float]]
+
+    # ------------------------------------------------------------------- what models override
+
+    def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
+        """One row of targets a problem, ε, and whether they are labels."""
+        raise NotImplementedError
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        """Weights of the examples; None when all are one."""
+        raise NotImplementedError
+
+    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        raise NotImplementedError
+
+    # -------------------------------------------------------------------------------------- fit
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Trains the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0, which multiply C; examples of weight zero are left out.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        given, self._started = X, time.perf_counter()
+        before = getattr(self, "_former", None) if self.warm_start else None
+        X, y = self._validate(X, y)
+        weights = self._weights(X, y, sample_weight)
+        rows = None if weights is None else np.flatnonzero(weights)
+        if rows is not None and weights is not None and len(rows) < len(weights):
+            X, y, weights = X[rows], y[rows], weights[rows]
+        targets, epsilon, labels = self._targets(X, y)
+        inputs = self._prepared(X, weights)
+        c = np.full(inputs.count, float(self.C)) if weights is None else self.C * weights
+        problems = [
+            LinearProblem(inputs, target, c, epsilon, labels, self._squared, self._intercept)
+            for target in targets
+        ]
+        betas: list[FloatArray | None] = [None] * len(problems)
+        history: list[dict[str, float]] = []
+        if before is not None and before.shape == targets.shape:
+            betas = [_within(p, beta) for p, beta in zip(problems, before, strict=True)]
+            history = list(self.history_)
+
+        def attributes(solutions: Sequence[LinearSolution]) -> dict[str, Any]:
+            raw = [inputs.raw(s.certificate.w, s.certificate.b) for s in solutions]
+            return {
+                "coef_": np.array([w for w, _ in raw]),
+                "intercept_": np.array([b for _, b in raw]),
+            }
+
+        context = self._init_callback_context(max_subtasks=None)
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        arguments = {"X": given, "y": y, "metadata": metadata}
+        context.call_on_fit_task_begin(estimator=self, **arguments)
+        watcher = None
+        if getattr(self, "_skl_callbacks", None):
+            begin = [LinearSolution(untouched(problem), "dual", 0, "") for problem in problems]
+            watcher = Watcher(self, context, arguments, begin, attributes)
+        with interrupt_flag() as interrupted:
+            control = Control(type(self).__name__, interrupted, self.time_limit, self.verbose)
+            solutions = solve_linears(
+                problems,
+                self._options(),
+                control,
+                betas,
+                self._threads,
+                self._trails or [None] * len(problems),
+                watcher,
+            )
+        found = attributes(solutions)
+        self.__dict__.update(found)
+        self.__dict__.update(_summary(solutions, control, history))
+        if self.warm_start:
+            self._former = np.array([solution.certificate.beta for solution in solutions])
+        context.call_on_fit_task_end(estimator=self, reconstruction_attributes=found, **arguments)
+        warn(self, solutions, FIT_LEVEL)
+        return self
+
+    def _prepared(self, X: ArrayLike, weights: FloatArray | None) -> LinearInputs:
+        if self._inputs is not None:
+            return self._inputs
+        inputs = LinearInputs(X, threads=self._threads)
+        if self.standardize:
+            moments = Standardization.empty(inputs.width)
+            moments.update(inputs.rows, np.arange(inputs.count), weights)
+            inputs.mean, inputs.scale = moments.mean, moments.scale
+        return inputs
+
+    @property
+    def _squared(self) -> bool:
+        return str(self.loss).startswith("squared")
+
+    @property
+    def _intercept(self) -> float:
+        """r: 0 without an intercept, infinite for a free one."""
+        if not self.fit_intercept:
+            return 0.0
+        return np.inf if self.intercept_scaling is None else float(self.intercept_scaling) ** 2
+
+    @property
+    def _threads(self) -> int:
+        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+
+    def _options(self) -> LinearOptions:
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return LinearOptions(float(self.tol), int(self.max_iter), SOLVERS[self.dual], seed)
+
+    # ---------------------------------------------------------------------------------- outputs
+
+    def _outputs(self, X: ArrayLike) -> FloatArray:
+        """f(x), one column an output."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._input_options)
+        return decision(X, self.coef_, self.intercept_, threads=self._threads)
+
+    @property
+    def _input_options(self) -> dict[str, Any]:
+        return {
+            "accept_sparse": "csr",
+            "accept_large_sparse": False,
+            "dtype": [np.float64, np.float32],
+            "order": "C",
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _within(problem: LinearProblem, beta: FloatArray) -> FloatArray:
+    low, high = problem.bounds
+    return np.clip(beta, low, high)
+
+
+def _summary(
+    solutions: Sequence[LinearSolution], control: Control, history: list[dict[str, float]]
+) -> dict[str, Any]:
+    """Attributes that say how the fit went; objectives are arrays if there are several problems."""
+
+    def each(values: list[float]) -> Any:
+        return np.array(values) if len(values) > 1 else values[0]
+
+    reasons = [solution.reason for solution in solutions]
+    solvers = [solution.solver for solution in solutions]
+    return {
+        "primal_objective_": each([s.certificate.primal for s in solutions]),
+        "dual_objective_": each([s.certificate.dual for s in solutions]),
+        "duality_gap_": each([s.certificate.gap for s in solutions]),
+        "converged_": all(solution.converged for solution in solutions),
+        "stop_reason_": next((reason for reason in reasons if reason != "tol"), "tol"),
+        "solver_": solvers[0] if len(set(solvers)) == 1 else "dual, interior",
+        "n_iter_": max(solution.iterations for solution in solutions),
+        "history_": history + control.history,
+        "fit_time_": control.seconds(),
+    }
