@@ -4,8 +4,6 @@
 // AddressSanitizer.
 #include <cmath>
 #include <cstdio>
-#include <limits>
-#include <numeric>
 #include <vector>
 
 #include "checks.hpp"
@@ -15,6 +13,7 @@
 namespace {
 
 using namespace widemargin;
+using namespace widemargin::tests;
 
 constexpr double tolerance = 1e-12;
 
@@ -82,13 +81,6 @@ struct Data {
 
     double at(std::size_t l, std::size_t j) const { return x[l * width + j]; }
 };
-
-// Visits examples in a random order, some twice and some not at all.
-Order random_order(Random& random, std::size_t examples, std::size_t count) {
-    Order order(count);
-    for (auto& l : order) l = static_cast<std::int64_t>(random.below(examples));
-    return order;
-}
 
 // Weights in [0.5, 1.5), every seventh zero.
 Doubles random_weights(Random& random, std::size_t count) {
@@ -214,8 +206,7 @@ struct Problem {
             scale.assign(data.width, 1.0);
         }
         for (std::size_t j = 0; j < data.width; ++j) precision[j] = 1.0 / (scale[j] * scale[j]);
-        Order shuffled(data.width);
-        for (std::size_t j = 0; j < data.width; ++j) shuffled[j] = static_cast<std::int64_t>(j);
+        Order shuffled = first_ones(data.width);
         shuffle(shuffled.data(), data.width, random.below(1000), 0);
         places.assign(shuffled.begin(), shuffled.end());
     }
@@ -459,8 +450,7 @@ void test_moments(const std::vector<const Kernels*>& tables) {
 void test_moments_of_a_constant(const Kernels& table) {
     const std::size_t count = 100000;
     const Doubles x(count, 0.1);
-    Order order(count);
-    std::iota(order.begin(), order.end(), 0);
+    const Order order = first_ones(count);
     double mean = 0.0, variance = 0.0;
     table.moments({Layout::dense64, x.data(), nullptr, nullptr, count, 1}, count, order.data(),
                   nullptr, &mean, &variance);
@@ -539,7 +529,6 @@ void test_criteria(const Kernels& table) {
         y.push_back(1.0);
         f.push_back(output);
     }
-    const double nan = std::numeric_limits<double>::quiet_NaN();
     for (const Criterion& q : criteria) {
         Doubles value(y.size()), derivative(y.size());
         table.criterion(q, y.size(), y.data(), f.data(), value.data(), derivative.data());
@@ -550,15 +539,14 @@ void test_criteria(const Kernels& table) {
         }
         const double one = 1.0;
         double lost = 0.0, slope = 0.0;
-        table.criterion(q, 1, &one, &nan, &lost, &slope);
+        table.criterion(q, 1, &one, &kNaN, &lost, &slope);
         CHECK(std::isnan(lost), "%s criterion %d of NaN", table.isa, static_cast<int>(q.name));
     }
 }
 
 void test_shuffle() {
     const auto shuffled = [](std::size_t count, std::uint64_t seed, std::uint64_t epoch) {
-        Order order(count);
-        std::iota(order.begin(), order.end(), 0);
+        Order order = first_ones(count);
         shuffle(order.data(), count, seed, epoch);
         return order;
     };
