@@ -142,7 +142,7 @@ inline double plain_kernel(const KernelFunction& k, const double* x, const doubl
     return static_cast<double>(std::exp(-k.gamma * distance));
 }
 
-// ------------------------------------------------------------------------- the kernel's rows
+// ------------------------------------------------------------------------ the kernel's rows
 
 // Rows of some examples over others, and sums of them.
 struct Use {

@@ -98,7 +98,7 @@ Doubles random_targets(Random& random, std::size_t count, std::size_t outputs) {
     return y;
 }
 
-// ------------------------------------------------------------------- what must come out
+// ----------------------------------------------------------------------- what must come out
 
 constexpr Criterion criteria[] = {{CriterionName::perceptron, 0.0},
                                   {CriterionName::margin, 0.7},
