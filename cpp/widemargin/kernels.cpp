@@ -1,5 +1,6 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
 #include "widemargin/kernel_perceptron.hpp"
+#include "widemargin/kernel_rows.hpp"
 #include "widemargin/moments.hpp"
 #include "widemargin/pair_steps.hpp"
 #include "widemargin/stochastic_gradient.hpp"
