@@ -5,6 +5,7 @@ endif()
 # Every hot loop is compiled once per instruction set, each in its own namespace
 # (WIDEMARGIN_ISA); cpp/widemargin/dispatch.cpp picks one when the module is loaded.
 add_library(widemargin_core STATIC cpp/widemargin/dispatch.cpp
+            cpp/widemargin/buffer.cpp cpp/widemargin/encoding.cpp
             cpp/widemargin/packed_examples.cpp cpp/widemargin/kernel_source.cpp
             cpp/widemargin/decomposition.cpp cpp/widemargin/partition.cpp
             cpp/widemargin/working_set.cpp)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import widemargin
+from helpers.processes import package_first
 from widemargin import _core
 
 SOURCES = Path(__file__).resolve().parents[1]
@@ -83,11 +83,8 @@ print(_core.isa)
 
 
 def python(code, *arguments, isa=None):
-    environment = {k: v for k, v in os.environ.items() if k != "WIDEMARGIN_ISA"}
-    package = str(Path(widemargin.__file__).resolve().parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [package, *filter(None, [environment.get("PYTHONPATH")])]
-    )
+    environment = package_first(os.environ)
+    environment.pop("WIDEMARGIN_ISA", None)
     if isa is not None:
         environment["WIDEMARGIN_ISA"] = isa
     return subprocess.run(

@@ -2,12 +2,8 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import widemargin
+from helpers.stopping import Recorder, seconds_after_ctrl_c
 from widemargin import SGDSVM, KernelPerceptron, MarginPerceptron, Perceptron, _linear
 
 MODELS = {
@@ -36,51 +32,13 @@ CLASSES = np.digitize(X[:, 0] + 0.3 * NOISE, [-0.5, 0.5])
 
 
 def model(name, **options):
-    return clone_of(MODELS[name]).set_params(**options)
-
-
-def clone_of(estimator):
-    return type(estimator)(**estimator.get_params(deep=False))
-
-
-class Recorder:
-    """A callback that notes the epochs and may do something at the end of one."""
-
-    def __init__(self, action=lambda estimator, epoch: None):
-        self.action, self.epochs, self.torn_down = action, 0, 0
-        self.fitted, self.X, self.metadata = [], [], []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        self.torn_down += 1
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
-        if context.task_name != "epoch":
-            return None
-        self.epochs += 1
-        self.fitted.append(fitted_estimator)
-        self.X.append(X)
-        self.metadata.append(metadata)
-        return self.action(estimator, self.epochs)
-
-
-@pytest.fixture
-def ctrl_c():
-    """Python's own handler, which a test run in the background may lack; sends the signal."""
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda *_: signal.raise_signal(signal.SIGINT)
-    signal.signal(signal.SIGINT, previous)
+    return type(MODELS[name])(**{**MODELS[name].get_params(), **options})
 
 
 # ------------------------------------------------------------------------------------ Ctrl-C
 
 
-CHILD = """
+PROGRAM = """
 import signal, sys, time, warnings
 import numpy as np
 from widemargin import MarginPerceptron
@@ -117,30 +75,7 @@ print("went on", flush=True)
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 @pytest.mark.parametrize("n_classes", [2, 10])
 def test_ctrl_c_stops_a_long_fit_at_once(n_classes):
-    environment = dict(os.environ)
-    package = str(Path(widemargin.__file__).resolve().parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [package, *filter(None, [environment.get("PYTHONPATH")])]
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(n_classes)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        try:
-            assert child.stdout.readline() == "started\n", child.stderr.read()
-            time.sleep(0.3)  # somewhere in an epoch
-            sent = time.time()
-            child.send_signal(signal.SIGINT)
-            output, errors = child.communicate(timeout=60)
-        finally:
-            child.kill()
-    assert child.returncode == 0, errors
-    returned, last = output.splitlines()
-    assert last == "went on"
-    assert float(returned) - sent < 0.5
+    assert seconds_after_ctrl_c(PROGRAM, n_classes, wait=0.3) < 0.5
 
 
 def test_second_ctrl_c_raises_and_nothing_is_lost(ctrl_c):
@@ -255,7 +190,7 @@ def test_callback_stops_the_fit(name):
     clf = model(name).set_callbacks(recorder).fit(X, NOISY)
     assert clf.stop_reason_ == "callback"
     assert not clf.converged_
-    assert clf.n_iter_ == recorder.epochs == 2
+    assert clf.n_iter_ == recorder.count == 2
     assert recorder.torn_down == 1
 
 

@@ -5,13 +5,10 @@ import os
 import pickle
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
 from contextlib import redirect_stdout
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import widemargin
+from helpers.stopping import Recorder, seconds_after_ctrl_c
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, load, save
 
 MODELS = {
@@ -136,7 +133,7 @@ def test_time_limit_before_all_pairs_have_had_their_turn():
     assert np.isinf(fitted.kkt_violation_[-1])
 
 
-CHILD = """
+PROGRAM = """
 import signal, sys, threading, time, warnings
 import numpy as np
 from widemargin import SVC
@@ -163,30 +160,8 @@ print("went on", flush=True)
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_ctrl_c_stops_a_long_fit_at_once(n_classes):
-    environment = dict(os.environ)
-    package = str(Path(widemargin.__file__).resolve().parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [package, *filter(None, [environment.get("PYTHONPATH")])]
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(n_classes)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        try:
-            assert child.stdout.readline() == "started\n", child.stderr.read()
-            time.sleep(0.5)
-            sent = time.time()
-            child.send_signal(signal.SIGINT)
-            output, errors = child.communicate(timeout=60)
-        finally:
-            child.kill()
-    assert child.returncode == 0, errors
-    returned, last = output.splitlines()
-    assert last == "went on"
-    assert float(returned) - sent < 2.0  # 0.3 s on an idle machine; the fit would take minutes
+    # 0.3 s on an idle machine; the fit would take minutes
+    assert seconds_after_ctrl_c(PROGRAM, n_classes, wait=0.5) < 2.0
 
 
 def test_heuristic_shrinking_says_what_it_left():
@@ -249,27 +224,6 @@ def test_progress_on_a_logarithmic_scale():
 # ------------------------------------------------------------------------------------ callbacks
 
 
-class Recorder:
-    def __init__(self, action=lambda estimator, slices: None):
-        self.action, self.slices, self.torn_down, self.fitted = action, 0, 0, []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        self.torn_down += 1
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
-        if context.task_name != "iteration":
-            return None
-        self.slices += 1
-        self.fitted.append(fitted_estimator)
-        return self.action(estimator, self.slices)
-
-
 @every_model
 def test_callback_stops_the_fit_and_sees_a_model_that_predicts(name):
     recorder = Recorder(lambda estimator, slices: True)
@@ -293,22 +247,17 @@ def test_a_callback_that_fails_leaves_the_last_model():
     assert_array_equal(fitted.decision_function(X), before)
 
 
-def test_second_ctrl_c_raises_and_nothing_is_lost():
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        fitted = SVC().fit(X, CLASSES)
-        before = fitted.decision_function(X)
+def test_second_ctrl_c_raises_and_nothing_is_lost(ctrl_c):
+    def twice(estimator, slices):
+        ctrl_c()
+        ctrl_c()
 
-        def twice(estimator, slices):
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-
-        with pytest.raises(KeyboardInterrupt):
-            fitted.set_callbacks(Recorder(twice)).fit(X, CLASSES > 0)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        assert_array_equal(fitted.decision_function(X), before)
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    fitted = SVC().fit(X, CLASSES)
+    before = fitted.decision_function(X)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.set_callbacks(Recorder(twice)).fit(X, CLASSES > 0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert_array_equal(fitted.decision_function(X), before)
 
 
 def test_scikit_learn_callbacks(capsys):

@@ -1,14 +1,27 @@
 // What the C++ tests share: checks that are counted, and repeatable random numbers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
 #include <vector>
 
+#include "widemargin/problem.hpp"
 #include "widemargin/shuffle.hpp"
+
+namespace widemargin::tests {
 
 using Doubles = std::vector<double>;
 using Order = std::vector<std::int64_t>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// ----------------------------------------------------------------------------------- checks
 
 inline int failures = 0, checks = 0;
 
@@ -21,6 +34,12 @@ inline int failures = 0, checks = 0;
             std::printf("\n");                                      \
         }                                                           \
     } while (false)
+
+inline bool near(double a, double b, double tolerance) {
+    return std::fabs(a - b) <= tolerance * (1.0 + std::fabs(b));
+}
+
+// ---------------------------------------------------------------------------------- numbers
 
 class Random {
    public:
@@ -35,12 +54,41 @@ class Random {
     }
 
    private:
-    widemargin::SplitMix64 mix_;
+    SplitMix64 mix_;
 };
 
-// What main returns; ctest takes `skipped` as such.
-constexpr int skipped = 77;
-inline int report(const char* isa) {
-    std::printf("%d checks on %s: %d failed\n", checks, isa, failures);
+inline Order first_ones(std::size_t n) {
+    Order order(n);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+}
+
+// Examples in a random order, some twice and some not at all.
+inline Order random_order(Random& random, std::size_t examples, std::size_t n) {
+    Order order(n);
+    for (auto& l : order) l = static_cast<std::int64_t>(random.below(examples));
+    return order;
+}
+
+// Places of n examples in whole blocks.
+inline std::size_t rounded(std::size_t n) {
+    return (n + kBlock - 1) / kBlock * kBlock;
+}
+
+// ------------------------------------------------------------------------------------- main
+
+// On the instruction set that WIDEMARGIN_ISA names. What main returns: ctest takes 77 as skipped.
+inline int run_tests(std::uint64_t seed, std::initializer_list<void (*)(Random&)> tests) {
+    try {
+        kernels();
+    } catch (const std::runtime_error& error) {
+        std::printf("%s\n", error.what());
+        return 77;
+    }
+    Random random(seed);
+    for (auto* test : tests) test(random);
+    std::printf("%d checks on %s: %d failed\n", checks, kernels().isa, failures);
     return failures == 0 ? 0 : 1;
 }
+
+}  // namespace widemargin::tests

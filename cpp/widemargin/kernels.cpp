@@ -1,6 +1,7 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
 #include "widemargin/dual_descent.hpp"
 #include "widemargin/kernel_perceptron.hpp"
+#include "widemargin/kernel_rows.hpp"
 #include "widemargin/moments.hpp"
 #include "widemargin/pair_steps.hpp"
 #include "widemargin/stochastic_gradient.hpp"

@@ -57,6 +57,18 @@ template <class T>
     return a > b ? a : b;
 }
 
+template <class T>
+[[gnu::always_inline]] inline Real<T> load_lanes(const T* from) {
+    typedef T Unaligned __attribute__((vector_size(kRegisterBytes), aligned(alignof(T))));
+    return *reinterpret_cast<const Unaligned*>(from);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void store_lanes(T* to, Real<T> value) {
+    typedef T Unaligned __attribute__((vector_size(kRegisterBytes), aligned(alignof(T))));
+    *reinterpret_cast<Unaligned*>(to) = value;
+}
+
 // 2^r = sum_k (ln 2)^k / k! r^k on |r| <= 1/2, cut off where it no longer changes a T
 template <class T, std::size_t k = 1>
 [[gnu::always_inline]] inline Real<T> exp2_series(Real<T> r, T factor) {

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-#include "widemargin/kernel_rows.hpp"
+#include "widemargin/lanes.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "widemargin/packed_examples.hpp"
+#include "widemargin/buffer.hpp"
 
 namespace widemargin {
 

@@ -1,0 +1,98 @@
+"""One line when something is wrong, and nothing is written."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from helpers.command_line import fails, run, run_json
+from widemargin.persistence import save
+
+TRAIN_ERRORS = [
+    (("--target", "y", "--model", "svm"), "no model 'svm'; use one of perceptron, "),
+    (("--target", "y", "--set", "max_itr=3"), "no parameter 'max_itr'; closest: max_iter"),
+    (("--target", "y", "--set", "max_iter"), "--set max_iter: give a parameter and its value"),
+    (("--target", "y", "--set", "max_iter=0"), "'max_iter' parameter of MarginPerceptron must be"),
+    (("--target", "y", "--set", "max_iter=many"), "'max_iter' parameter"),
+    (("--target", "y", "--time-limit", "-1"), "'time_limit' parameter"),
+    (("--target", "z"), "no column 'z'"),
+    (("--target", "a"), "Unknown label type: continuous"),
+    ((), "name it with --target"),
+    (("--target", "y", "--format", "xls"), "format='xls'"),
+    (("--target", "y", "--test", "none.csv"), "none.csv"),
+    (("--target", "y", "--no-header"), "no column 'y'"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), TRAIN_ERRORS)
+def test_training_errors(options, message, csv, tmp_path):
+    assert message in fails("train", csv, "-o", tmp_path / "m", *options)
+    assert not (tmp_path / "m").exists()
+
+
+def test_errors_of_files(csv, model, tmp_path):
+    out = ("-o", tmp_path / "p.csv")
+    assert "none.csv: cannot be read" in fails("train", tmp_path / "none.csv", *out)
+    assert "no folder" in fails("train", csv, "--target", "y", "-o", tmp_path / "no" / "m")
+    assert "is a folder" in fails("train", csv, "--target", "y", "-o", tmp_path)
+    assert "use --format" in fails("predict", model, tmp_path / "data.xls", *out)
+    assert "No such file" in fails("info", tmp_path / "none")
+    assert "no complete model file" in fails("info", csv)
+    assert "no complete model file" in fails("predict", csv, csv, *out)
+    assert "predictions go to .csv" in fails("predict", model, csv, "-o", tmp_path / "p.doc")
+    assert "no model 'none'" in fails("models", "none")
+    save(StandardScaler().fit([[0.0], [1.0]]), tmp_path / "scaler")
+    assert "no fitted classifier" in fails("predict", tmp_path / "scaler", csv, *out)
+    assert run_json("info", tmp_path / "scaler")["training"]["epochs"] is None
+    run("info", tmp_path / "scaler")
+
+
+def test_output_does_not_overwrite_what_is_read(csv, model, tmp_path):
+    before = csv.read_bytes(), model.read_bytes()
+    for command in (
+        ("train", csv, "--target", "y", "-o", csv),
+        ("predict", model, csv, "-o", csv),
+        ("predict", model, csv, "-o", model),
+    ):
+        assert "would overwrite" in fails(*command)
+    assert (csv.read_bytes(), model.read_bytes()) == before
+
+
+def test_text_for_a_model_without_column_names(mixed, numbers, tmp_path):
+    np.savez(tmp_path / "d.npz", X=numbers[0], y=numbers[1])
+    run("train", tmp_path / "d.npz", "-o", tmp_path / "m", "--quiet")
+    line = fails("predict", tmp_path / "m", mixed, "-o", tmp_path / "p.csv")
+    assert "mixed.csv: has text or missing values" in line
+
+
+PREDICTION_ERRORS = [
+    ("a,b,y\n1,2,1\n", "lacks column 'c' of the model; the file has columns 'a', 'b'"),
+    ("a,b,c,y\n1,2,x,1\n", "column 'c' hold text"),
+    ("a,b,c,y\n1,2,,1\n1,2,3,1\n", "column 'c' have missing values"),
+    ("a,b,c,y\n1,2,3,yes\n", "none of the model's classes, -1, 1"),
+    ("a,b,c\n1,2,3\n", "no column 'y'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), PREDICTION_ERRORS)
+def test_prediction_errors(text, message, model, tmp_path):
+    (tmp_path / "d.csv").write_text(text)
+    out = tmp_path / "p.csv"
+    line = fails("predict", model, tmp_path / "d.csv", "-o", out, "--target", "y")
+    assert message in line
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("trian",),
+        ("train",),
+        ("predict", "m"),
+        ("info", "--no"),
+        ("papers", "table-8.2", "--seeds", "0"),
+    ],
+)
+def test_wrong_usage_is_2(arguments):
+    result = run(*arguments, code=2)
+    assert "Usage:" in result.output

@@ -1,0 +1,98 @@
+"""The command line as a process: exit codes, imports, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from helpers.command_line import run
+from widemargin.persistence import load
+
+
+def run_process(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "widemargin", *map(str, arguments)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_exit_codes_of_the_process(csv, tmp_path):
+    done = run_process("info", tmp_path / "none")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: {tmp_path / 'none'}: No such file or directory\n"
+    done = run_process("info", tmp_path / "none", WIDEMARGIN_DEBUG="1")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "FileNotFoundError" in done.stderr
+    done = run_process("train")
+    assert done.returncode == 2
+    done = run_process("--help")
+    assert done.returncode == 0
+    assert "Usage: widemargin " in done.stdout
+
+
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_missing_packages(package):
+    code = f"import sys; sys.modules[{package!r}] = None; import widemargin.__main__ as m; m.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert "pip install 'widemargin[cli]'" in line
+
+
+def test_help_imports_nothing_that_takes_time():
+    code = (
+        "import sys, widemargin; before = set(sys.modules)\n"
+        "import widemargin.cli; print(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {module.split(".")[0] for module in done.stdout.split()}
+    assert not packages & {"matplotlib", "pandas", "pyarrow", "sklearn", "scipy"}
+
+
+# ------------------------------------------------------------------------------------------ Ctrl-C
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
+def test_interrupted_training_saves_the_model(csv, tmp_path):
+    model = tmp_path / "m"
+    options = ["--target", "y", "-o", model, "--json"]
+    options += ["--set", "max_iter=100000000", "--set", "tol=null", "--set", "verbose=1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "widemargin", "train", *map(str, [csv, *options])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells start background jobs with SIGINT ignored, and that would be inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        while "epoch    5" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert f"interrupted: the model as it stands was saved to {model}" in stderr
+    summary = json.loads(stdout)
+    assert summary["stop_reason"] == "interrupted"
+    assert load(model).n_iter_ == summary["epochs"] >= 5
+
+
+def test_interrupt_outside_training(csv, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("widemargin.tables.read_table", interrupted)
+    result = run("train", csv, "--target", "y", "-o", tmp_path / "m", code=130)
+    assert result.stderr == "interrupted\n"
+    assert not (tmp_path / "m").exists()

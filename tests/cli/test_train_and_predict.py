@@ -1,0 +1,186 @@
+"""The command line as a user meets it: files in, files out."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from helpers.command_line import EXACT, fails, run, run_json
+from widemargin.models import MODELS
+from widemargin.persistence import load, save
+
+pd = pytest.importorskip("pandas")
+
+
+def test_mixed_table_from_training_to_prediction(mixed, tmp_path):
+    model, predictions = tmp_path / "m", tmp_path / "p.csv"
+    options = ("--target", "pay", "--set", "random_state=0", "--test", mixed)
+    summary = run_json("train", mixed, "-o", model, *options)
+    assert (summary["rows"], summary["columns"], summary["classes"]) == (300, 2, ["high", "low"])
+    assert summary["features"] == 5  # age, three towns, no town
+    assert summary["training_error"] == summary["test_error"] < 10
+    assert summary["file"] == str(model)
+
+    result = run_json("predict", model, mixed, "-o", predictions, "--scores", "--target", "pay")
+    assert result["error"] == summary["training_error"]
+    written = pd.read_csv(predictions)
+    assert written.columns.tolist() == ["prediction", "score"]
+    assert ((written["score"] > 0) == (written["prediction"] == "low")).all()
+    assert result["classes"] == written["prediction"].value_counts().to_dict()
+
+    facts = run_json("info", model)
+    assert facts["steps"] == ["ColumnTransformer", "MarginPerceptron"]
+    assert facts["feature_names"] == ["age", "town"]
+    assert facts["classes"] == ["high", "low"]
+    assert facts["parameters"]["random_state"] == 0
+    assert facts["training"]["history_length"] == facts["training"]["epochs"]
+    assert facts["training"]["updates"] == summary["updates"]
+    assert facts["file_size"] == model.stat().st_size
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "svm", "npz"])
+@pytest.mark.parametrize("output", ["p.csv", "p.parquet", "p.npz"])
+def test_every_format_gives_the_same_model(suffix, output, numbers, tmp_path):
+    X, y = numbers
+    path, model = tmp_path / f"d.{suffix}", tmp_path / "m"
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    elif suffix == "parquet":
+        frame.to_parquet(path)
+    elif suffix == "svm":
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+    else:
+        np.savez(path, X=X, y=y)
+    named = suffix in ("csv", "parquet")
+    target = ("--target", "y" if named or suffix == "npz" else "label")
+    train = run_json("train", path, "-o", model, *target, *EXACT)
+    predict = run_json("predict", model, path, "-o", tmp_path / output, *target)
+    assert train["converged"]
+    assert train["training_error"] == predict["error"] == 0
+    read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "npz": np.load}
+    column = read[output.split(".")[1]](tmp_path / output)["prediction"]
+    np.testing.assert_array_equal(column, y)
+    assert hasattr(load(model), "feature_names_in_") is named
+
+
+@pytest.mark.parametrize("index_base", [0, 1])
+def test_svmlight_files_are_read_as_the_training_file(index_base, numbers, tmp_path):
+    X, y = numbers
+    files = {"train": (X, y), "few": (X * [0, 1, 0], y)}  # the second file uses column 1 or 2 only
+    for name, examples in files.items():
+        dump_svmlight_file(*examples, str(tmp_path / f"{name}.svm"), zero_based=index_base == 0)
+    model, out = tmp_path / "m", tmp_path / "p.npz"
+    run("train", tmp_path / "train.svm", "-o", model, *EXACT)
+    assert run_json("info", model)["index_base"] == index_base
+    options = ("-o", out, "--scores")
+
+    def scores(*more):
+        result = run("predict", model, tmp_path / "few.svm", *options, *more)
+        with np.load(out) as columns:
+            return columns["score"], result.stderr
+
+    expected = load(model).decision_function(X * [0, 1, 0])
+    for more in ((), ("--index-base", str(index_base))):
+        found, message = scores(*more)
+        np.testing.assert_allclose(found, expected)
+        assert message == ""
+    other, _ = scores("--index-base", str(1 - index_base))
+    assert not np.allclose(other, expected)
+
+
+def test_svmlight_columns_that_may_start_at_0_or_1(numbers, tmp_path):
+    X, y = numbers
+    model, file, out = tmp_path / "m", tmp_path / "d.svm", ("-o", tmp_path / "p.csv")
+    save(MODELS["perceptron"]().fit(X, y), model)  # not by the command line: no record
+    assert run_json("info", model)["index_base"] is None
+    file.write_text("1 1:2 2:3\n")
+    (line,) = run("predict", model, file, *out).stderr.splitlines()
+    assert line.startswith(f"warning: {file}: columns are taken to start at 1")
+    assert line.endswith("say which with --index-base")
+    assert run("predict", model, file, *out, "--index-base", "0").stderr == ""
+    for clear in ("1 0:2 2:3\n", "1 1:2 3:3\n"):
+        file.write_text(clear)
+        assert run("predict", model, file, *out).stderr == ""
+    file.write_text("1 0:2\n")
+    line = fails("predict", model, file, *out, "--index-base", "1")
+    assert "column 0 where --index-base 1 makes 1 the first; use --index-base 0 if" in line
+    run("predict", model, file, *out, "--index-base", "2", code=2)
+
+
+def test_columns_are_found_by_name(csv, model, tmp_path):
+    frame = pd.read_csv(csv)
+    shuffled = tmp_path / "shuffled.csv"
+    frame.assign(note="text")[["y", "note", "c", "a", "b"]].to_csv(shuffled, index=False)
+    result = run_json("predict", model, shuffled, "-o", tmp_path / "p.csv")
+    assert result["error"] is None
+    expected = load(model).predict(frame[["a", "b", "c"]])
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "p.csv")["prediction"], expected)
+
+
+def test_constant_columns_may_be_missing_later(mixed, tmp_path):
+    frame = pd.read_csv(mixed)
+    frame.assign(year=2026).to_csv(tmp_path / "year.csv", index=False)
+    model = tmp_path / "m"
+    result = run("train", tmp_path / "year.csv", "-o", model, "--target", "pay")
+    (line,) = result.stderr.splitlines()
+    assert line == "warning: columns left out: 'year' (constant)"
+    run("predict", model, mixed, "-o", tmp_path / "p.csv", "--target", "pay")
+
+
+def test_files_without_a_header(csv, tmp_path):
+    bare, model = tmp_path / "bare.data", tmp_path / "m"
+    bare.write_text(csv.read_text().split("\n", 1)[1])
+    options = ("--no-header", "--format", "csv", "--target", "-1")
+    summary = run_json("train", bare, "-o", model, *EXACT, *options)
+    result = run_json("predict", model, bare, "-o", tmp_path / "p.csv", *options)
+    assert summary["training_error"] == result["error"] == 0
+    assert run_json("info", model)["feature_names"] == ["c0", "c1", "c2"]
+
+
+def test_many_classes_have_a_score_each(tmp_path, numbers):
+    X, _ = numbers
+    kinds = np.array(["x", "y", "z"])[np.argmax(X, axis=1)]
+    path = tmp_path / "d.csv"
+    pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=kinds).to_csv(path, index=False)
+    run("train", path, "--target", "kind", "-o", tmp_path / "m")
+    run("predict", tmp_path / "m", path, "-o", tmp_path / "p.npz", "--scores")
+    with np.load(tmp_path / "p.npz") as columns:
+        scores = np.column_stack([columns[f"score_{kind}"] for kind in "xyz"])
+        np.testing.assert_array_equal(columns["prediction"], np.array([*"xyz"])[scores.argmax(1)])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_trains(name, csv, tmp_path):
+    result = run("train", csv, "--target", "y", "-o", tmp_path / "m", "--model", name)
+    assert "training error" in result.stdout
+    assert name in run("models").stdout
+    assert run_json("models", name) == MODELS[name]().get_params()
+    assert type(load(tmp_path / "m")) is MODELS[name]
+    assert MODELS[name].__name__ in run("info", tmp_path / "m").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        ("0.01", 0.01),
+        ("1e-3", 1e-3),
+        ("true", True),
+        ("null", None),
+        ("fourier", "fourier"),
+    ],
+)
+def test_values_of_settings(text, value):
+    from widemargin.cli._train import parse_value
+
+    assert parse_value(text) == value
+    assert type(parse_value(text)) is type(value)
+
+
+def test_settings_and_time_limit_reach_the_model(csv, tmp_path):
+    settings = ("--set", "early_stopping=true", "--set", "learning_rate=0.01", "--set", "tol=null")
+    options = ("--target", "y", "-o", tmp_path / "m", "--time-limit", "5", *settings)
+    run("train", csv, *options)
+    model = load(tmp_path / "m")
+    assert (model.early_stopping, model.learning_rate, model.tol) == (True, 0.01, None)
+    assert model.time_limit == 5

@@ -1,0 +1,1 @@
+"""Functions that several test files share; fixtures are in the conftest.py of each folder."""
