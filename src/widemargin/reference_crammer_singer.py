@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from widemargin._typing import FloatArray, IntArray
@@ -37,6 +38,14 @@ class CrammerSingerProblem:
     c: FloatArray
     K: int
     intercept_scaling: float = np.inf
+
+    def __post_init__(self) -> None:
+        absent = np.bincount(self.y, weights=self.c, minlength=self.K) == 0
+        if self.intercept_scaling == np.inf and absent.any():
+            raise ValueError(
+                f"class {np.argmax(absent)} has no weight: the lower its free intercept, the "
+                "better; leave it out or use intercept_scaling < inf"
+            )
 
     @property
     def own(self) -> FloatArray:
@@ -106,13 +115,13 @@ def circulation(A: FloatArray) -> FloatArray:
            [0., 0., 2.],
            [1., 1., 0.]])
     """
-    A, small = A.copy(), 1e-15 * A.sum()
+    A = A.copy()
     while True:
         excess = A.sum(axis=1) - A.sum(axis=0)
         start = int(np.argmax(excess))
-        reached, before = breadth_first_order(A, start)
+        reached, before = breadth_first_order(csr_array(A > 0), start)
         end = int(reached[np.argmin(excess[reached])])
-        if excess[start] <= small or excess[end] >= 0:
+        if excess[start] <= 1e-15 * A.sum() or excess[end] >= 0:
             return A
         path = [end]
         while path[-1] != start:

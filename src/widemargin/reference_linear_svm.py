@@ -124,13 +124,12 @@ def feasible(problem: LinearProblem, beta: FloatArray) -> FloatArray:
     beta = np.clip(beta, *problem.box)
     if problem.intercept_scaling < np.inf:
         return beta
-    at_bound = np.abs(beta) >= problem.upper
-    for group in (~at_bound, at_bound):
-        total = beta.sum()
-        losers = group & (beta * total > 0)
-        size = np.abs(beta[losers]).sum()
-        if size > 0:
-            beta[losers] *= max(0.0, 1.0 - abs(total) / size)
+    size, more = np.abs(beta), beta * beta.sum() > 0
+    bound = more & (size >= problem.upper)
+    free, less = more & ~bound, size[beta * beta.sum() < 0].sum()
+    for losers, kept in ((free, max(0.0, less - size[bound].sum())), (bound, less)):
+        if size[losers].sum() > kept:
+            beta[losers] *= kept / size[losers].sum()
     return beta
 
 
