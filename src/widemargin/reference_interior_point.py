@@ -81,7 +81,8 @@ def interior_point(
             step, now = longest(*d), np.sum(p * alpha) + q @ s
             new = [x + step * dx for x, dx in zip((alpha, s, p, q), d, strict=True)]
             mu = (np.sum(new[2] * new[0]) + new[3] @ new[1]) ** 3 / now**2 / (h.size + n)
-            du, da, ds, dp, dq = direction(p * alpha + d[2] * d[0] - mu, q * s + d[3] * d[1] - mu)
+            at, sq = p * alpha + step**2 * d[2] * d[0], q * s + step**2 * d[3] * d[1]
+            du, da, ds, dp, dq = direction(at - mu, sq - mu)
         except np.linalg.LinAlgError:  # as near as rounding lets it come
             return
         step = 0.995 * longest(da, ds, dp, dq)
