@@ -17,7 +17,7 @@ Each example i has variables :math:`\alpha_{im} \ge 0`, m = 1 … M, that share 
 
 q being the losses. The method follows Newton's direction for these equations with the products
 equal to μ instead of 0, μ falling to 0 as fast as a first direction allows (Mehrotra, 1992).
-Ferris and Munson (2003) reduce the linear system of each step to one of the size of u. Here it is
+Ferris and Munson (2002) reduce the linear system of each step to one of the size of u. Here it is
 solved whole: slower, and accurate to the end.
 """
 
