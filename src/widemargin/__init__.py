@@ -6,6 +6,7 @@ from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
+from widemargin.streaming import fit_stream, stream
 from widemargin.svm import SVC, NuSVC
 from widemargin.svm_path import SVCCV, svm_path
 from widemargin.svr import SVR, NuSVR
@@ -25,9 +26,11 @@ __all__ = [
     "Perceptron",
     "ThresholdNetwork",
     "ThresholdUnit",
+    "fit_stream",
     "load",
     "load_libsvm",
     "save",
     "save_libsvm",
+    "stream",
     "svm_path",
 ]
