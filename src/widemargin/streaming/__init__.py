@@ -2,7 +2,8 @@
 
 from widemargin.streaming._checkpoint import Checkpoint
 from widemargin.streaming._chunk import Chunk, Position
-from widemargin.streaming._stream import Stream, stream
+from widemargin.streaming._make import stream
+from widemargin.streaming._stream import Stream
 from widemargin.streaming._train import StreamOutcome, StreamProgress, fit_stream
 
 __all__ = [

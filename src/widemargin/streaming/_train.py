@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,21 +185,25 @@ class _Training:
     progress: Callable[[StreamProgress], Any] | None
     started: float = field(default_factory=time.perf_counter)
     saved_at: float = -np.inf
-    unsaved: bool = True
 
     def run(self, deadline: float, statistics: bool) -> StreamOutcome:
         self.earlier = self.state.seconds
         self.takes_classes = "classes" in inspect.signature(self.model.partial_fit).parameters
-        self.save()  # now, and not after hours, is the time to find out that it cannot be written
+        self.stream.feature_names  # noqa: B018  a target that is not there is found now
+        self.save()  # and a file that cannot be written, not after hours
         try:
+            if self.stream.classes is None and hasattr(self.model, "classes_"):
+                self.stream.classes = np.asarray(self.model.classes_)
             if self.state.training:
                 self.stream.adopt(self.state.found())
             else:
                 self.prepare(statistics)
             reason = self.train(deadline)
         except BaseException:
-            if self.unsaved:
+            if self.state.rows or self.state.facts:
                 self.save()
+            elif self.path is not None:
+                Path(self.path).unlink(missing_ok=True)  # nothing was done that could be lost
             raise
         epochs = self.epochs if reason == "max_iter" else self.state.place.epoch
         _models.conclude(
@@ -214,8 +219,6 @@ class _Training:
     def prepare(self, statistics: bool) -> None:
         """The first pass, if something is missing that only it can tell."""
         stream, state = self.stream, self.state
-        if stream.classes is None and hasattr(self.model, "classes_"):
-            stream.classes = np.asarray(self.model.classes_)
         classes = self.takes_classes and stream.classes is None
         if classes or statistics or stream.unknown_columns:
             raw = stream.unknown_columns  # and then columns are numbered as in the files
@@ -271,7 +274,6 @@ class _Training:
         state.rows += len(chunk.y)
         state.seconds = self.earlier + time.perf_counter() - self.started
         state.move(chunk.stop)
-        self.unsaved = True
 
     def named(self, X: Any) -> Any:
         """The inputs with the names of their columns, which the model remembers."""
@@ -288,7 +290,7 @@ class _Training:
         now = time.perf_counter()
         if self.path is not None and now >= self.saved_at + not_before:
             self.state.write(self.path)
-            self.saved_at, self.unsaved = now, False
+            self.saved_at = now
 
     def tell(self, phase: str, rows: int, chunk: Chunk, epochs: int) -> bool:
         if self.progress is None:
