@@ -88,7 +88,11 @@ class Schema:
                 f"{where(row)}: the target {self.target!r} is missing; fill it in, or remove it"
             )
         if is_text(column) and self.target not in self.text:
-            raise self._not_a_number(self.target, column, where)
+            row = _first_word(column)
+            raise DataFileError(
+                f"{where(row)}: the target is {column[row].as_py()!r}, which is no number as others "
+                "are; mend it, or name all classes, as text, in classes="
+            )
         return target_array(column, self.target)
 
     def _numbers(self, columns: dict[str, Any], where: Where) -> np.ndarray:
@@ -113,11 +117,9 @@ class Schema:
             )
 
     def _not_a_number(self, name: str, column: Any, where: Where) -> DataFileError:
-        values = column.to_pylist()
-        row = next(i for i, value in enumerate(values) if not is_number(value))
-        value = values[row]
+        row = _first_word(column)
         return DataFileError(
-            f"{where(row)}: column {name!r} holds {value!r} where the rows before have numbers; "
+            f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where the rows before have numbers; "
             "mend the value, or leave it empty"
         )
 
@@ -131,6 +133,11 @@ def is_number(text: str | None) -> bool:
     except ValueError:
         return False
     return "_" not in text  # Python's own notation
+
+
+def _first_word(column: Any) -> int:
+    """The first row of a column of text that holds no number."""
+    return next(row for row, value in enumerate(column.to_pylist()) if not is_number(value))
 
 
 def _interleaved(columns: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
