@@ -240,9 +240,8 @@ def broken(tmp_path, text, match, name="rows.csv", good=None, **options):
     path = text if hasattr(text, "exists") else csv(tmp_path, text, name)
     options = {"chunk_rows": 2, **({} if ".svm" in path.name else {"target": "y"}), **options}
     seen = 0
-    chunks = iter(stream(path, **options))
     with pytest.raises(DataFileError, match=match) as caught:  # noqa: PT012
-        for chunk in chunks:
+        for chunk in stream(path, **options):
             seen += len(chunk.y)
     assert str(path) in str(caught.value)
     assert good is None or seen == good
@@ -343,7 +342,7 @@ def test_files_that_do_not_fit_together(tmp_path):
         ({"dtype": int}, ValueError, "dtype="),
         ({"encoder": 3}, ValueError, "encoder=3"),
         ({"index_base": 2}, ValueError, "index_base=2"),
-        ({"classes": [1, 2]}, DataFileError, "line 2: the target is .*, which is no number"),
+        ({"classes": [1, 2]}, DataFileError, "line 2: the target is .*, not a number"),
     ],
 )
 def test_wrong_options(options, error, match, tmp_path):

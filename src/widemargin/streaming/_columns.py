@@ -90,8 +90,8 @@ class Schema:
         if is_text(column) and self.target not in self.text:
             row = _first_word(column)
             raise DataFileError(
-                f"{where(row)}: the target is {column[row].as_py()!r}, which is no number as others "
-                "are; mend it, or name all classes, as text, in classes="
+                f"{where(row)}: the target is {column[row].as_py()!r}, not a number as "
+                "others; mend it, or name all classes, as text, in classes="
             )
         return target_array(column, self.target)
 
@@ -119,8 +119,8 @@ class Schema:
     def _not_a_number(self, name: str, column: Any, where: Where) -> DataFileError:
         row = _first_word(column)
         return DataFileError(
-            f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where the rows before have numbers; "
-            "mend the value, or leave it empty"
+            f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where the rows before "
+            "have numbers; mend the value, or leave it empty"
         )
 
 
