@@ -226,6 +226,29 @@ def test_resumed_training_ends_with_the_same_model(suffix, statistics, tmp_path)
     assert again.rows == 600
 
 
+@pytest.mark.parametrize("suffix", ["csv", "svm"])
+def test_a_first_pass_that_was_interrupted_goes_on(suffix, tmp_path):
+    def data():
+        target = None if suffix == "svm" else "y"
+        return stream(write(tmp_path / f"rows.{suffix}"), target=target, chunk_rows=CHUNK)
+
+    def interrupt(progress):
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    seen = []
+    options = {"statistics": "first pass", "checkpoint": tmp_path / "state"}
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(MarginPerceptron(), data(), progress=interrupt, **options)
+    assert load(tmp_path / "state").facts["rows"] == 3 * CHUNK
+    seen.clear()
+    resumed = fit_stream(MarginPerceptron(), data(), resume=True, progress=seen.append, **options)
+    assert seen[0].rows == 4 * CHUNK
+    expected = fit_stream(MarginPerceptron(), data(), statistics="first pass")
+    assert_same(resumed.model, expected.model)
+
+
 def test_progress_counts_the_bytes(data):
     seen = []
     fit_stream(MarginPerceptron(), data(), epochs=2, progress=seen.append)
@@ -289,7 +312,7 @@ def test_a_process_that_is_stopped_loses_nothing(act, code, tmp_path, data):
         assert done.stdout.split() == ["interrupted", "200"]
     state = load(tmp_path / "state")
     assert state.rows == 200
-    assert state.model.predict(X).shape == (300,)
+    assert state.model.predict(pd.DataFrame(X, columns=list("abcd"))).shape == (300,)
     options = {"epochs": 2, "checkpoint": tmp_path / "state", "resume": True}
     resumed = fit_stream(MarginPerceptron(), data(), **options)
     assert_same(resumed.model, fit_stream(MarginPerceptron(), data(), epochs=2).model)

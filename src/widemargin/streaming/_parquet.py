@@ -12,7 +12,8 @@ from widemargin.tables._formats import require_pyarrow
 
 CHUNK_BYTES = 2**25  # of inputs, if the user does not say how many rows
 FEWEST_ROWS = 256
-BUFFER_BYTES = 2**18  # of each column
+LARGE_GROUP = 2**27  # bytes of a row group from which on it is read piece by piece, which is slower
+BUFFER_BYTES = 2**18  # of each column then
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,15 @@ class ParquetReader:
 def _open(path: Path) -> Any:
     pa = require_pyarrow()
     try:
-        # Column chunks are read piece by piece: a row group may be larger than memory.
+        metadata = pa.parquet.read_metadata(path)
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        large = max((group.total_byte_size for group in groups), default=0) > LARGE_GROUP
         return pa.parquet.ParquetFile(
-            path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
+            path,
+            metadata=metadata,
+            pre_buffer=False,
+            buffer_size=BUFFER_BYTES if large else 0,
+            page_checksum_verification=True,
         )
     except (pa.ArrowException, OSError) as error:
         raise DataFileError(

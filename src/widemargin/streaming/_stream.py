@@ -22,6 +22,8 @@ from widemargin.tables import DataFileError
 
 __all__ = ["Stream"]
 
+FEW = 8
+
 
 class Stream:
     """Chunks of one or more data files; made by `stream`.
@@ -214,14 +216,19 @@ class Stream:
         words = [array.dtype.kind in "US" for array in (self.classes, chunk.y)]
         unknown = np.arange(1)
         if words[0] == words[1]:
-            place = np.searchsorted(self.classes, chunk.y).clip(max=len(self.classes) - 1)
-            unknown = np.flatnonzero(self.classes[place] != chunk.y)
+            unknown = np.flatnonzero(~_is_among(chunk.y, self.classes))
         if unknown.size:
             row = int(unknown[0])
             raise DataFileError(
                 f"{chunk.where(row)}: the target is {chunk.y[row].item()!r}, not among the classes "
                 f"{self.classes[:10].tolist()!r}; mend the row, or name every class in classes="
             )
+
+
+def _is_among(y: np.ndarray, classes: np.ndarray) -> Any:
+    if len(classes) <= FEW:  # then comparing is the fastest
+        return np.logical_or.reduce([y == name for name in classes])
+    return classes[np.searchsorted(classes, y).clip(max=len(classes) - 1)] == y
 
 
 def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

@@ -204,7 +204,9 @@ def floats(column: Any) -> Any:
     narrow = str(column.type) in ("float", "halffloat")
     # Integers above 2^53 are rounded, as everywhere in floating point.
     numbers = column.cast(pa.float32() if narrow else pa.float64(), safe=False)
-    return pa.compute.fill_null(numbers, float("nan")).to_numpy()
+    if numbers.null_count:  # else it would be a copy for nothing
+        numbers = pa.compute.fill_null(numbers, float("nan"))
+    return numbers.to_numpy()
 
 
 def target_array(column: Any, where: str) -> np.ndarray:
