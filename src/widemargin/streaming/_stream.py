@@ -1,5 +1,6 @@
 """Streams: chunks of data files that are larger than memory."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -232,12 +233,17 @@ def _is_among(y: np.ndarray, classes: np.ndarray) -> Any:
 
 
 def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The chunks, each read in a second thread while the one before it is used.
+    """The chunks, read in a second thread while those before them are used.
 
     Whatever reading raises is raised here when the turn of the chunk has come.
     """
     with closing(chunks), ThreadPoolExecutor(1, "widemargin-stream") as reader:  # type: ignore[type-var]
-        coming = reader.submit(next, chunks, None)
-        while (chunk := coming.result()) is not None:
-            coming = reader.submit(next, chunks, None)
-            yield chunk
+        # One more is asked for than is being read, so that the reader never waits for a question.
+        coming = deque(reader.submit(next, chunks, None) for _ in range(2))
+        try:
+            while (chunk := coming.popleft().result()) is not None:
+                coming.append(reader.submit(next, chunks, None))
+                yield chunk
+        finally:
+            for later in coming:
+                later.cancel()

@@ -53,7 +53,8 @@ def blocks(
             for data, longest in _cut(text, path, max_lines, quotes):
                 count = data.count(b"\n")
                 stop = Position(offset=start.offset + len(data), line=line + count)
-                yield Block(data, start, stop, file.tell(), longest)
+                bytes_read = stop.offset if text is file else file.tell()
+                yield Block(data, start, stop, bytes_read, longest)
                 start, line = stop, stop.line
     except READ_ERRORS as error:
         reason = getattr(error, "strerror", None) or error
