@@ -1,7 +1,6 @@
 """Peak memory of a fit, in a process of its own."""
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ import numpy as np
 
 from benchmarks._contest import OURS, RIVALS, Contest
 from benchmarks._data import Data
+from benchmarks._peak import peak_so_far
 from benchmarks.adapters._kernel import Library, Machine, convert
 
 
@@ -26,19 +26,6 @@ def peak(library: Library, machine: Machine, data: Data, threads: int) -> dict[s
     return json.loads(output.splitlines()[-1])
 
 
-def _peak_so_far() -> float:
-    """Peak resident memory of this program in MB.
-
-    Linux's ru_maxrss also covers the parent at the time of the fork, VmHWM does not.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(l for l in status.read_text().splitlines() if l.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
-    unit = 1024**2 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
 def main() -> None:
     file, task = sys.argv[1], json.loads(sys.argv[2])
     library = next(l for l in (OURS, *RIVALS) if l.name == task["library"])
@@ -47,9 +34,9 @@ def main() -> None:
         X, y = convert(z["X"], library.formats[0]), z["y"]
     contest = Contest((), repeat=1, threads=task["threads"], limit=np.inf)
     contest.fit(library, Machine(**task["machine"]), X[:100], y[:100])  # what the first fit loads
-    before = _peak_so_far()
+    before = peak_so_far()
     contest.fit(library, Machine(**task["machine"]), X, y)
-    print(json.dumps({"peak": _peak_so_far(), "fit": _peak_so_far() - before}))
+    print(json.dumps({"peak": peak_so_far(), "fit": peak_so_far() - before}))
 
 
 if __name__ == "__main__":

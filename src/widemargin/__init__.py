@@ -8,6 +8,7 @@ from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
 from widemargin.sgd_svm import SGDSVM
+from widemargin.streaming import fit_stream, stream
 from widemargin.svm import SVC, NuSVC
 from widemargin.svm_path import SVCCV, svm_path
 from widemargin.svr import SVR, NuSVR
@@ -30,9 +31,11 @@ __all__ = [
     "Perceptron",
     "ThresholdNetwork",
     "ThresholdUnit",
+    "fit_stream",
     "load",
     "load_libsvm",
     "save",
     "save_libsvm",
+    "stream",
     "svm_path",
 ]

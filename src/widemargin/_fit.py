@@ -97,21 +97,22 @@ class Outcome:
 
 
 @contextmanager
-def interrupt_flag() -> Iterator[threading.Event]:
+def interrupt_flag(*, shared: bool = True) -> Iterator[threading.Event]:
     """Ctrl-C sets the flag instead of raising; a second Ctrl-C raises as usual.
 
     Only in the main thread, and only where Python's own handler is in place: a program that
     handles SIGINT itself goes on doing so. Inside another such block it is that block's flag: a
-    Ctrl-C stops the fit and what the fit is part of.
+    Ctrl-C stops the fit and what the fit is part of. With `shared=False` blocks inside this one
+    do not see the flag: what they do is completed first.
     """
     ours = threading.current_thread() is threading.main_thread()
     previous = signal.getsignal(signal.SIGINT)
-    flag = getattr(previous, "flag", None) if ours else None
-    if flag is not None:
-        yield flag
+    outer = getattr(previous, "flag", None) if ours else None
+    if outer is not None and shared:
+        yield outer
         return
     flag = threading.Event()
-    if not ours or previous is not signal.default_int_handler:
+    if not ours or (outer is None and previous is not signal.default_int_handler):
         yield flag
         return
 
@@ -119,12 +120,15 @@ def interrupt_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous)
         flag.set()
 
-    handle.flag = flag  # type: ignore[attr-defined]
+    if shared:
+        handle.flag = flag  # type: ignore[attr-defined]
     signal.signal(signal.SIGINT, handle)
     try:
         yield flag
     finally:
         signal.signal(signal.SIGINT, previous)
+        if outer is not None and flag.is_set():
+            outer.set()
 
 
 class _Patience:

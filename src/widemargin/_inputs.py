@@ -108,6 +108,7 @@ class Standardization:
     mean: FloatArray
     variance: FloatArray
     weight: float = 0.0
+    fixed: bool = False  # more examples do not change it
 
     @classmethod
     def empty(cls, width: int) -> "Standardization":
@@ -123,6 +124,8 @@ class Standardization:
 
     def update(self, rows: _core.Rows, order: IntArray, weights: FloatArray | None) -> None:
         """Merges the moments of more examples (Chan, Golub and LeVeque, 1979)."""
+        if self.fixed:
+            return
         total = float(len(order) if weights is None else weights[order].sum())
         if total == 0.0:
             return

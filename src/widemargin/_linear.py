@@ -230,6 +230,7 @@ class LinearLearner:
                 "mean": moments.mean,
                 "variance": moments.variance,
                 "weight": moments.weight,
+                "fixed": moments.fixed,
             },
         }
 
@@ -274,6 +275,8 @@ class LinearClassifier(IterativeClassifier):
             state = self._resume()
         else:
             state = LinearState.zero(outputs, examples.X.shape[1], average=self.average)
+            if (known := self.__dict__.pop("_known_statistics", None)) is not None:
+                state.moments = Standardization(**known, fixed=True)
         return self._learner_class(
             examples,
             state,
@@ -285,7 +288,8 @@ class LinearClassifier(IterativeClassifier):
 
     def _resume(self) -> LinearState:
         saved = dict(self._state)
-        moments = Standardization(saved.pop("mean"), saved.pop("variance"), saved.pop("weight"))
+        mean, variance, weight = map(saved.pop, ("mean", "variance", "weight"))
+        moments = Standardization(mean, variance, weight, saved.pop("fixed", False))
         if self.average and saved["sum_w"] is None:
             raise ValueError("average=True cannot start in the middle; fit without warm_start")
         if not self.average:

@@ -259,7 +259,7 @@ class MarginPerceptron(LinearClassifier):
     -----
     Each call of `partial_fit` counts as one epoch of the schedule, however few examples it gets:
     with a stream of small batches, "decay" and "invscaling" would soon stop the learning, so use
-    ``schedule="constant"`` there.
+    ``schedule="constant"`` there, or `fit_stream`, for which a pass over the stream is an epoch.
 
     References
     ----------

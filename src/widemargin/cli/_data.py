@@ -1,6 +1,7 @@
 """Data files as models take them: named columns for training, the same columns for prediction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,13 @@ INDEX_BASE = "svmlight_index_base_"  # attribute of models trained on svmlight f
 
 DataArgument = Annotated[
     Path, typer.Argument(help="Data file: .csv, .tsv, .parquet, .svm or .npz.", show_default=False)
+]
+DataArguments = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Data file: .csv, .tsv, .parquet, .svm or .npz; more than one with --stream.",
+        show_default=False,
+    ),
 ]
 FormatOption = Annotated[
     str | None,
@@ -27,26 +35,37 @@ IndexBaseOption = Annotated[
     ),
 ]
 
-# How the command line calls what the messages of `read_table` speak of.
+# How the command line calls what the messages of `read_table` and `stream` speak of.
 OPTIONS = {
     "header=False": "--no-header",
     "set format=": "use --format",
     "set index_base=": "use --index-base ",
     "index_base=": "--index-base ",
+    "name every class in classes=": "name every class with --classes",
+    "or give classes=": "or use --classes",
+    "resume=True": "--resume",
+    "without resume": "without --resume",
 }
+
+
+@contextmanager
+def options_named(*errors: type[Exception]) -> Iterator[None]:
+    """Errors of these kinds name the options of the command line, not the arguments of Python."""
+    try:
+        yield
+    except errors as error:
+        message = str(error)
+        for python, option in OPTIONS.items():
+            message = message.replace(python, option)
+        raise (type(error) if len(error.args) == 1 else ValueError)(message) from error
 
 
 def read(path: Path, *, no_header: bool, **options: Any) -> Any:
     """`read_table`, its messages naming the options of the command line."""
     from widemargin.tables import DataFileError, read_table
 
-    try:
+    with options_named(DataFileError):
         return read_table(path, header=not no_header, **options)
-    except DataFileError as error:
-        message = str(error)
-        for python, option in OPTIONS.items():
-            message = message.replace(python, option)
-        raise DataFileError(message) from error
 
 
 def named(table: Any) -> Any:

@@ -2,21 +2,18 @@
 
 import contextlib
 import difflib
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from widemargin.cli._console import (
     INTERRUPTED,
     JsonOption,
     check_output,
-    err,
     listing,
     number,
     print_facts,
@@ -24,7 +21,7 @@ from widemargin.cli._console import (
     say,
 )
 from widemargin.cli._data import (
-    DataArgument,
+    DataArguments,
     FormatOption,
     IndexBaseOption,
     NoHeaderOption,
@@ -33,12 +30,24 @@ from widemargin.cli._data import (
     reader_for,
     remember_index_base,
 )
+from widemargin.cli._progress import progress_bar
+from widemargin.cli._stream import (
+    CheckpointOption,
+    ChunkRowsOption,
+    ClassesOption,
+    EpochsOption,
+    ResumeOption,
+    StatisticsOption,
+    Streaming,
+    StreamOption,
+    train_stream,
+)
 
 WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
 def train(
-    data: DataArgument,
+    data: DataArguments,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
     target: Annotated[
         str | None, typer.Option(help="Target column: its name, or a position such as -1.")
@@ -63,34 +72,35 @@ def train(
         bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.")
     ] = False,
     json: JsonOption = False,
+    stream: StreamOption = False,
+    epochs: EpochsOption = None,
+    classes: ClassesOption = None,
+    statistics: StatisticsOption = None,
+    chunk_rows: ChunkRowsOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
 ) -> None:
     """Train a model on a data file and save it.
 
     Text becomes indicators, missing numbers the median. Ctrl-C saves the model as it stands.
     """
-    from widemargin.persistence import save
-
-    estimator = make_model(model, settings or [], time_limit)
-    check_output(output, data, test)
+    streaming = Streaming(epochs, classes, statistics, chunk_rows, checkpoint, resume)
+    if not stream:
+        streaming.check_unused(data)
+    estimator = make_model(model, settings or [], None if stream else time_limit)
+    check_output(output, *data, test)
     if test is not None and not test.is_file():
         raise FileNotFoundError(f"{test}: there is no such file")
-    table = read(data, target=target, format=format, no_header=no_header, index_base=index_base)
-    if table.y is None:
-        raise ValueError(f"{data}: which column is the target? name it with --target")
-    X = named(table)
-    fitted = _with_encoder(estimator, X, mixed=X is table.X and hasattr(X, "iloc"))
-
-    start = time.perf_counter()
-    with progress_bar(estimator, quiet=quiet):
-        fitted.fit(X, table.y)
-    seconds = time.perf_counter() - start
-    remember_index_base(fitted, table)
-    save(fitted, output)  # before anything else can go wrong
-
-    summary = _summary(fitted, estimator, X, table.y) | {"seconds": seconds, "file": str(output)}
+    reading = {"target": target, "format": format, "no_header": no_header, "index_base": index_base}
+    if stream:
+        fitted, summary = train_stream(
+            estimator, data, output, streaming, reading, time_limit, quiet
+        )
+    else:
+        fitted, summary = _train_on_table(estimator, data[0], output, reading, quiet)
+    reading["target"] = summary.pop("target")
     if test is not None:
-        options = (table.target_name, format, no_header, index_base)
-        X_test, y_test = reader_for(fitted)(test, *options)
+        X_test, y_test = reader_for(fitted)(test, **reading)
         summary |= {"test_rows": len(y_test), "test_error": error_rate(fitted, X_test, y_test)}
     if json:
         print_json(summary)
@@ -99,6 +109,28 @@ def train(
     if summary["stop_reason"] == "interrupted":
         say(f"interrupted: the model as it stands was saved to {output}", "yellow")
         raise typer.Exit(INTERRUPTED)
+
+
+def _train_on_table(
+    estimator: Any, data: Path, output: Path, reading: Mapping[str, Any], quiet: bool
+) -> tuple[Any, dict[str, Any]]:
+    """The fitted model, saved, and what to say about it."""
+    from widemargin.persistence import save
+
+    table = read(data, **reading)
+    if table.y is None:
+        raise ValueError(f"{data}: which column is the target? name it with --target")
+    X = named(table)
+    fitted = _with_encoder(estimator, X, mixed=X is table.X and hasattr(X, "iloc"))
+    start = time.perf_counter()
+    with progress_bar(estimator, quiet=quiet):
+        fitted.fit(X, table.y)
+    seconds = time.perf_counter() - start
+    remember_index_base(fitted, table)
+    save(fitted, output)  # before anything else can go wrong
+    summary = _summary(fitted, estimator, X, table.y)
+    summary |= {"seconds": seconds, "file": str(output), "target": table.target_name}
+    return fitted, summary
 
 
 def make_model(name: str, settings: Sequence[str], time_limit: float | None) -> Any:
@@ -170,6 +202,10 @@ def _summary(fitted: Any, estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     }
 
 
+def _per_cent(rate: float | None) -> str | None:
+    return None if rate is None else f"{rate:.2f} %"
+
+
 def _print_summary(summary: dict[str, Any]) -> None:
     encoded = summary["features"] != summary["columns"]
     updates, test_error = summary["updates"], summary["test_error"]
@@ -186,7 +222,8 @@ def _print_summary(summary: dict[str, Any]) -> None:
             "duality gap": number(float(np.sum(summary["gap"]))) if exact else None,
             "updates": None if updates is None else f"{updates:,}",
             "margin ρ": number(summary["margin"]),
-            "training error": f"{summary['training_error']:.2f} %",
+            "training error": _per_cent(summary.get("training_error")),
+            "online error": _per_cent(summary.get("online_error")),
             "test error": None
             if test_error is None
             else f"{test_error:.2f} % of {summary['test_rows']:,} rows",
@@ -194,46 +231,3 @@ def _print_summary(summary: dict[str, Any]) -> None:
             "saved to": summary["file"],
         }
     )
-
-
-@contextlib.contextmanager
-def progress_bar(estimator: Any, *, quiet: bool) -> Iterator[None]:
-    """Watch the epochs of `estimator` on a terminal; what it prints goes to standard error."""
-    with contextlib.ExitStack() as stack:
-        if err.is_terminal and not quiet:
-            progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("epoch"),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=err,
-                transient=True,
-            )
-            estimator.set_callbacks(EpochBar(stack.enter_context(progress)))
-            stack.callback(estimator.set_callbacks)
-        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
-        yield
-
-
-class EpochBar:
-    """scikit-learn callback that moves a bar by one step an epoch."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Show the bar; the number of epochs is the largest possible."""
-        self.task = self.progress.add_task(type(estimator).__name__, total=context.max_subtasks)
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing to do: an epoch counts when it is over."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Count an epoch."""
-        if context.task_name in ("epoch", "iteration"):
-            self.progress.advance(self.task)
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Remove the bar."""
-        self.progress.remove_task(self.task)

@@ -2,7 +2,7 @@
 
 import contextlib
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,34 +30,53 @@ def read_parquet(path: Path) -> Any:
 def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str]) -> Any:
     """Arrow table of a CSV file; the columns named in `text` are not taken for numbers."""
     pa = require_pyarrow()
-    first, delimiter = _first_row(path, delimiter)
+    first, delimiter = first_row(path, delimiter)
     names = [name.strip() if header else f"c{i}" for i, name in enumerate(first)]
     # pyarrow knows the columns by the names in the file, or f0, f1, ... if there are none.
     known_as = first if header else [f"f{i}" for i in range(len(first))]
     types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in text}
     try:
         with open_data(path) as stream:
-            table = pa.csv.read_csv(
-                stream,
-                pa.csv.ReadOptions(autogenerate_column_names=not header, block_size=BLOCK_BYTES),
-                pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-                # "true" stays text: else a column would change type with the words it happens
-                # to hold.
-                pa.csv.ConvertOptions(
-                    column_types=types,
-                    null_values=MISSING,
-                    strings_can_be_null=True,
-                    true_values=[],
-                    false_values=[],
-                ),
-            )
+            options = {"autogenerate_column_names": not header, "block_size": BLOCK_BYTES}
+            table = parse_csv(stream, delimiter, options, types)
         # The names of a file are decoded only here, when they are asked for.
         return table.rename_columns(table.column_names if header else names)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise DataFileError(_csv_problem(path, delimiter, len(first), error)) from error
+        with open_text(path) as lines:
+            problem = row_of_other_length(lines, delimiter, len(first))
+        if problem:
+            raise DataFileError(f"{path}: {problem}") from error
+        message = f"{path}: {error}; save it again as UTF-8 text with one row a line"
+        raise DataFileError(message) from error
 
 
-def _first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
+def parse_csv(
+    source: Any,
+    delimiter: str,
+    options: Mapping[str, Any],
+    types: Mapping[str, Any],
+    columns: Sequence[str] = (),
+) -> Any:
+    """Arrow table of CSV text: `columns` of it, or all; where `types` is silent, as it looks."""
+    pa = require_pyarrow()
+    return pa.csv.read_csv(
+        source,
+        pa.csv.ReadOptions(**options),
+        pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        # "true" stays text: else a column would change type with the words it happens to hold.
+        pa.csv.ConvertOptions(
+            column_types=types,
+            include_columns=columns,
+            null_values=MISSING,
+            strings_can_be_null=True,
+            true_values=[],
+            false_values=[],
+        ),
+    )
+
+
+def first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
+    """Values of the first line that is not blank, and what separates them."""
     with open_text(path) as lines:
         line = next((line for line in lines if line.strip()), None)
     if line is None:
@@ -68,19 +87,21 @@ def _first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
     return next(csv.reader([line], delimiter=delimiter)), delimiter
 
 
-def _csv_problem(path: Path, delimiter: str, width: int, error: Exception) -> str:
-    """What pyarrow refused: the first row of another length, with the line where it starts."""
-    with open_text(path) as lines, contextlib.suppress(csv.Error):
+def row_of_other_length(
+    lines: Iterable[str], delimiter: str, width: int, first_line: int = 1
+) -> str | None:
+    """What pyarrow refuses most often: a row of another length, with the line where it starts."""
+    with contextlib.suppress(csv.Error):
         reader = csv.reader(lines, delimiter=delimiter)
-        start = 1
+        start = first_line
         for row in reader:
             if row and len(row) != width:
                 return (
-                    f"{path}: line {start} has {len(row)} values where the first has {width}; "
+                    f"line {start} has {len(row)} values where the first has {width}; "
                     "mend the line, or quote values that contain the separator"
                 )
-            start = reader.line_num + 1
-    return f"{path}: {error}; save it again as UTF-8 text with one row a line"
+            start = first_line + reader.line_num
+    return None
 
 
 def clean(column: Any, where: str, *, as_text: bool = False, parse: bool = False) -> Any:
@@ -135,7 +156,7 @@ def _days(column: Any) -> Any:
     return pa.compute.divide(units, float(SECONDS_PER_DAY * per_second))
 
 
-def _is_text(column: Any) -> bool:
+def is_text(column: Any) -> bool:
     """Whether a cleaned column holds strings."""
     return str(column.type) in ("string", "large_string")
 
@@ -144,7 +165,7 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
     """Cleaned columns as a float array; as a pandas table if they are mixed or incomplete."""
     pa = require_pyarrow()
     types = {str(column.type) for column in columns}
-    numeric = not any(_is_text(c) or pa.types.is_boolean(c.type) for c in columns)
+    numeric = not any(is_text(c) or pa.types.is_boolean(c.type) for c in columns)
     if numeric and not frame:
         dtype = np.float32 if types <= {"float", "halffloat"} else np.float64
         X = np.empty((len(columns[0]), len(columns)), dtype)
@@ -160,7 +181,7 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
         ) from error
     simple = [
         c.to_pandas()
-        if _is_text(c) or str(c.type) == "bool"
+        if is_text(c) or str(c.type) == "bool"
         else _finite(c, f"{path}: column {name!r}")
         for c, name in zip(columns, names, strict=True)
     ]
@@ -168,7 +189,7 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
 
 
 def _finite(column: Any, where: str) -> Any:
-    numbers = _floats(column)
+    numbers = floats(column)
     if (infinite := np.flatnonzero(np.isinf(numbers))).size:
         raise DataFileError(
             f"{where} is infinite in {infinite.size} of {len(numbers)} rows, first in data row "
@@ -177,12 +198,15 @@ def _finite(column: Any, where: str) -> Any:
     return numbers
 
 
-def _floats(column: Any) -> Any:
+def floats(column: Any) -> Any:
+    """Cleaned numbers as an array of float32 or float64, NaN where they are missing."""
     pa = require_pyarrow()
     narrow = str(column.type) in ("float", "halffloat")
     # Integers above 2^53 are rounded, as everywhere in floating point.
     numbers = column.cast(pa.float32() if narrow else pa.float64(), safe=False)
-    return pa.compute.fill_null(numbers, float("nan")).to_numpy()
+    if numbers.null_count:  # else it would be a copy for nothing
+        numbers = pa.compute.fill_null(numbers, float("nan"))
+    return numbers.to_numpy()
 
 
 def target_array(column: Any, where: str) -> np.ndarray:
@@ -195,7 +219,7 @@ def target_array(column: Any, where: str) -> np.ndarray:
             f"{where} is missing in {count} of {len(column)} rows, first in data row {row}; "
             "remove these rows or fill in the target"
         )
-    if _is_text(column):
+    if is_text(column):
         coded = column.combine_chunks().dictionary_encode()
         words: np.ndarray = np.array(coded.dictionary.to_pylist())
         labels: np.ndarray = words[coded.indices.to_numpy()]

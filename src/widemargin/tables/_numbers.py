@@ -28,7 +28,7 @@ def read_svmlight(
             X, y = load_svmlight_file(stream, zero_based=True)  # numbers as in the file
     except (ValueError, OverflowError) as error:
         with open_data(path) as stream:
-            place = next((n for n, line in enumerate(stream, 1) if not _is_svmlight(line)), None)
+            place = next((n for n, line in enumerate(stream, 1) if not is_svmlight(line)), None)
         what = f"line {place}: {error}" if place else str(error)
         raise DataFileError(
             f"{path}: {what}; lines are 'label index:value ...' with growing indices"
@@ -60,7 +60,8 @@ def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -
     return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 
 
-def _is_svmlight(line: bytes) -> bool:
+def is_svmlight(line: bytes) -> bool:
+    """Whether a line is 'label index:value ...' with growing indices, or blank."""
     tokens = line.partition(b"#")[0].split()
     try:
         pairs = [token.split(b":") for token in tokens[1:] if not token.startswith(b"qid:")]

@@ -103,7 +103,7 @@ def _from_arrow(
     arrow: Any, path: Path, target: str | int | None, text: Sequence[str] | None, *, parse: bool
 ) -> Table:
     names = [str(name).strip() for name in arrow.column_names]
-    _check_names(names, path)
+    check_names(names, path)
     if arrow.num_rows == 0:
         raise DataFileError(f"{path}: has no rows below its header; give a file with rows")
     if unknown := [name for name in text or () if name not in names]:
@@ -127,7 +127,8 @@ def _from_arrow(
     return Table(X, y, chosen, None if at is None else names[at])
 
 
-def _check_names(names: Sequence[str], path: Path) -> None:
+def check_names(names: Sequence[str], path: Path) -> None:
+    """Refuse columns without a name of their own."""
     if "" in names:
         raise DataFileError(
             f"{path}: column {names.index('') + 1} has no name; name it, or leave out a row index "
