@@ -27,6 +27,7 @@ __all__ = ["Trail", "interior_point"]
 
 FIXED = 1e30  # the penalty of an intercept that is not wanted
 STEP = 0.995  # of the way to the nearest bound
+SHORTEST = 1e-12  # step that still is one
 LEAVE = 0.1  # the relative gap of a point for the next problem of a path
 CAUTION = 0.3  # how much smaller than tol the products' sum must be before a certificate is tried
 
@@ -100,8 +101,8 @@ class _Iterate:
     def room(self) -> FloatArray:
         return self.problem.c - self.alpha
 
-    def advance(self) -> None:
-        """One predictor, one corrector."""
+    def advance(self) -> bool:
+        """One predictor, one corrector; False where rounding leaves no step."""
         q, total = self.problem.ridge, self.products
         count = (2 if self.bounded else 1) * self.alpha.size
         lacking = self.margin - self.sign * self.f - q * self.alpha - self.xi + self.s
@@ -120,7 +121,7 @@ class _Iterate:
             if self.bounded:
                 rho = rho - upper / self.room
             weighted = (self.sign * theta * rho).sum(axis=0)
-            v = cho_solve(factor, missing + self.design.combine(weighted))
+            v = cho_solve(factor, missing + self.design.combine(weighted), check_finite=False)
             f = self.design.outputs(v)
             alpha = theta * (rho - self.sign * f)
             s = (lower - self.s * alpha) / self.alpha
@@ -139,11 +140,14 @@ class _Iterate:
             upper = goal - self.xi * self.room + alpha * xi
         step = direction(goal - self.alpha * self.s - alpha * s, upper)
         t = self._furthest(*step[2:])
+        if not t > SHORTEST or not np.all(np.isfinite(step[0])):
+            return False
         self.v = self.v + t * step[0]
         self.f = self.f + t * step[1]
         self.alpha = self.alpha + t * step[2]
         self.s = self.s + t * step[3]
         self.xi = self.xi + t * step[4]
+        return True
 
     def _furthest(self, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
         """The longest step, up to 1, after which all are positive."""
@@ -166,7 +170,7 @@ def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
             more = max(10 * shift, 1e-14 * float(np.trace(matrix)))
             matrix[np.diag_indices_from(matrix)] += more - shift
             shift = more
-    raise LinAlgError("the normal matrix is not positive definite")
+    return np.full_like(matrix, np.nan), False  # no step comes of it
 
 
 def interior_point(
@@ -186,13 +190,12 @@ def interior_point(
     Yields
     ------
     Certificate or None
-        After each iteration; there is no end to them.
+        After each iteration. The end comes only where rounding hides the way on.
     """
     iterate, wanted = _Iterate(problem, trail), CAUTION * tol
     left = trail is None
-    while True:
-        iterate.advance()
-        relative = iterate.products / iterate.cost if iterate.cost > 0 else np.inf
+    while iterate.advance():
+        relative = problem.relative(iterate.products, iterate.cost)
         if trail is not None and not left and relative < LEAVE:
             trail.point, trail.c = iterate.point, problem.c
             left = True
@@ -201,5 +204,5 @@ def interior_point(
             yield None
             continue
         certificate = problem.certify(beta, problem.inputs.combine(beta), iterate.b)
-        wanted = 0.25 * min(wanted, certificate.gap / certificate.primal)
+        wanted = 0.25 * min(wanted, problem.relative(certificate.gap, certificate.primal))
         yield certificate

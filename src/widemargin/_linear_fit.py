@@ -125,11 +125,13 @@ def solve_linear(
         return LinearSolution(best, solver, iterations, reason or "")
 
     while reason is None:
-        certificate, operations, done = next(steps)
+        certificate, operations, done = next(steps, (None, 0.0, 0))
+        if not operations and not done:
+            reason = "rounding"
         spent, iterations = spent + operations, iterations + done
         if certificate is not None:
             best = _better(best, certificate)
-            relative = best.gap / best.primal if best.primal > 0 else 0.0
+            relative = problem.relative(best.gap, best.primal)
             _note(control, number, iterations, best, relative)
             if watcher is not None and watcher(number, so_far):
                 control.stop("callback")
@@ -161,6 +163,7 @@ def _steps(
     if solver == "interior":
         for certificate in interior_point(problem, options.tol, trail):
             yield certificate, 0.0, 1
+        return
     yield from dual_descent(problem, beta, options.seed, options.tol)
 
 
@@ -245,6 +248,9 @@ def warn(estimator: Any, solutions: Sequence[LinearSolution], stacklevel: int) -
         go_on = f"raise max_iter or tol, or standardise the inputs; {go_on}"
     elif reason == "time_limit":
         what = f"reached time_limit={estimator.time_limit} s"
+    elif reason == "rounding":
+        what = "cannot get closer: rounding hides what is left to gain"
+        go_on = "raise tol, or standardise the inputs"
     else:
         what = f"was interrupted after {time.perf_counter() - estimator._started:.1f} s"
     warnings.warn(f"{name} {what}: {left}; {go_on}", ConvergenceWarning, stacklevel=stacklevel)

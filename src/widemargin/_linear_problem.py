@@ -23,6 +23,8 @@ from widemargin._typing import FloatArray
 
 __all__ = ["Certificate", "LinearProblem"]
 
+ROUNDING = 1e-9
+
 
 class Certificate(NamedTuple):
     """What is known of a point: its cost, a lower bound of any cost, and the β that prove it."""
@@ -81,6 +83,16 @@ class LinearProblem:
     def ridge(self) -> FloatArray:
         """q of each example."""
         return 0.5 / self.c if self.squared else np.zeros_like(self.c)
+
+    @cached_property
+    def scale(self) -> float:
+        """A cost so small that it counts as none: that of w = 0 and b = 0, times rounding."""
+        nothing = np.zeros(self.inputs.count)
+        return ROUNDING * self.primal(np.zeros(self.inputs.width), 0.0, nothing)
+
+    def relative(self, gap: float, primal: float) -> float:
+        """A gap as a part of the cost."""
+        return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
 
     def slack(self, f: FloatArray) -> FloatArray:
         """ξ ≥ 0 of each example."""

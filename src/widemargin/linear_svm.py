@@ -80,7 +80,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     converged_ : bool
         Whether the gap is at most `tol` times the cost.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted" or "callback".
+        "tol", "max_iter", "time_limit", "interrupted", "callback", or "rounding" where that hides
+        the way on.
     solver_ : str
         "dual" or "interior": which one found the solution.
     n_iter_ : int

@@ -109,7 +109,7 @@ def versions(json: JsonOption = False) -> None:
     """Show the versions of packages and what the processor offers."""
     import joblib
     import scipy.linalg  # noqa: F401  loads BLAS
-    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_info
 
     import widemargin
     from widemargin import _core
