@@ -203,6 +203,7 @@ def interior_point(
         if beta is None:
             yield None
             continue
-        certificate = problem.certify(beta, problem.inputs.combine(beta), iterate.b)
+        w = problem.inputs.combine(beta)
+        certificate = problem.certify(beta, w, (w, iterate.b))
         wanted = 0.25 * min(wanted, problem.relative(certificate.gap, certificate.primal))
         yield certificate

@@ -29,7 +29,7 @@ SOLVERS = ("auto", "dual", "interior")
 MOST_COLUMNS = 1000  # for "auto" to think of the interior-point method
 ITERATIONS = 20.0  # that it takes, about
 PER_EXAMPLE, PER_PRODUCT = 250.0, 0.07  # nanoseconds of an iteration, measured
-PATIENCE = 1.5  # how much longer coordinate descent may take
+PATIENCE = 0.5  # how much longer coordinate descent may take
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,8 @@ def solve_linear(
 def untouched(problem: LinearProblem, beta: FloatArray | None = None) -> Certificate:
     """What is known before anything was done."""
     beta = np.zeros(problem.inputs.count) if beta is None else beta
-    return problem.certify(beta, problem.inputs.combine(beta), 0.0)
+    w = problem.inputs.combine(beta)
+    return problem.certify(beta, w, (w, 0.0))
 
 
 def _steps(
@@ -219,16 +220,16 @@ def solve_linears(
         )
 
     at_once = min(threads, len(problems))
-    with threadpool_limits(limits=max(1, threads // at_once)):
-        if at_once == 1:
-            return [one(number) for number in range(len(problems))]
-        try:
+    if at_once == 1:
+        return [one(number) for number in range(len(problems))]
+    try:
+        with threadpool_limits(limits=max(1, threads // at_once)):
             solved = Parallel(n_jobs=at_once, backend="threading")(
                 delayed(one)(number) for number in range(len(problems))
             )
-        except BaseException:
-            control.stop("interrupted")  # threads that are still at work
-            raise
+    except BaseException:
+        control.stop("interrupted")  # threads that are still at work
+        raise
     return list(solved)
 
 

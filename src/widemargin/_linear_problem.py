@@ -106,6 +106,10 @@ class LinearProblem:
         cost = 0.5 * float(w @ w) + float(self.c @ (slack**2 if self.squared else slack))
         return cost + (0.5 * b * b / self.intercept if 0 < self.intercept < np.inf else 0.0)
 
+    def cost(self, point: tuple[FloatArray, float]) -> float:
+        """The cost of (w, b)."""
+        return self.primal(*point, self.inputs.outputs(*point))
+
     def dual(self, beta: FloatArray, w: FloatArray) -> float:
         value = float(self.target @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * w @ w)
         if self.squared:
@@ -121,7 +125,8 @@ class LinearProblem:
         their distance from the nearer one.
         """
         low, high = self.bounds
-        beta = np.clip(beta, low, high)
+        if np.any((beta < low) | (beta > high)):
+            beta = np.clip(beta, low, high)
         if self.intercept != np.inf:
             return beta
         excess = float(beta.sum())
@@ -136,10 +141,16 @@ class LinearProblem:
             return None
         return np.clip(beta - excess * (room / total), low, high)
 
-    def certify(self, beta: FloatArray, w: FloatArray, b: float) -> Certificate:
-        """The cost of (w, b), and the bound that β gives after it was made feasible."""
-        primal = self.primal(w, b, self.inputs.outputs(w, b))
+    def certify(
+        self, beta: FloatArray, w: FloatArray, point: tuple[FloatArray, float]
+    ) -> Certificate:
+        """The cost of a point (w, b), and the bound that β gives after it was made feasible.
+
+        `w` is Σ β x̂ for the β given; after a change it is summed anew.
+        """
+        primal = self.cost(point)
         fixed = self.feasible(beta)
         if fixed is None:
-            return Certificate(primal, -np.inf, w, b, beta)
-        return Certificate(primal, self.dual(fixed, self.inputs.combine(fixed)), w, b, fixed)
+            return Certificate(primal, -np.inf, *point, beta)
+        w = w if fixed is beta else self.inputs.combine(fixed)
+        return Certificate(primal, self.dual(fixed, w), *point, fixed)
