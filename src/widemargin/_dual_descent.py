@@ -64,7 +64,7 @@ def dual_descent(
     total = float(beta.sum())
     b = np.array([square * total])
     average = _Average(len(w))
-    active, patience, at_first = np.arange(count), np.inf, np.inf
+    active, patience, at_first, before = np.arange(count), np.inf, np.inf, 0.0
     epoch, next_check = 0, FIRST_CHECK
     per_call = max(1, int(OPERATIONS_PER_CALL / examples.operations))
     while True:
@@ -90,9 +90,10 @@ def dual_descent(
             yield None, len(some) * examples.operations + A_CALL, 0
         epoch += 1
         if problem.intercept == np.inf:
-            if abs(total) > UNBALANCED * np.abs(beta).sum():
-                square *= 2.0  # the centre is far off
-            b[0] += square * total
+            excess = abs(total)
+            if excess > 0.5 * before and excess > UNBALANCED * np.abs(beta).sum():
+                square *= 2.0  # the centre is far off, and slow
+            b[0], before = b[0] + square * total, excess
         average.add(w, float(b[0]))
         if len(order) == count:
             at_first = worst
