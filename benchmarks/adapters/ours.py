@@ -3,7 +3,7 @@
 from typing import Any
 
 import widemargin
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
 from widemargin import SGDSVM, MarginPerceptron, Perceptron
 
 
@@ -29,7 +29,7 @@ def sgd_svm(epochs: int, rate: float, mu: float, seed: int) -> SGDSVM:
     )
 
 
-class Ours(Library):
+class Ours(KernelLibrary):
     name = "widemargin"
     module = "widemargin"
 

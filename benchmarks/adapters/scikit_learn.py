@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.svm import SVC, SVR
 
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
 
 
 def hinge_sgd(epochs: int, rate: float, seed: int, mu: float | None = None) -> SGDClassifier:
@@ -26,7 +26,7 @@ def perceptron(epochs: int, seed: int) -> Perceptron:
     return Perceptron(max_iter=epochs, tol=None, random_state=seed)
 
 
-class ScikitLearn(Library):
+class ScikitLearn(KernelLibrary):
     name = "scikit-learn"
     module = "sklearn"
     formats = ("dense float64", "CSR float64")  # it computes in float64, whatever it is given
