@@ -62,4 +62,5 @@ def present(
 
 def threads_in_words(threads: int, rivals: Sequence[Library]) -> str:
     single = ", ".join(rival.name for rival in rivals if not rival.threaded)
-    return f"{threads} threads" + (f" ({single}: 1, without threads)" if single else "")
+    words = f"{threads} thread" + "s" * (threads > 1)
+    return words + (f" ({single}: 1, without threads)" if single else "")
