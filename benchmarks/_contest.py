@@ -5,25 +5,23 @@ A slow rival that would need longer than a limit is not run on all rows: its tim
 as L^p, p from two smaller sizes, and its solution is compared with ours of the larger of them.
 """
 
-import gc
 import math
-import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks._data import Data
+from benchmarks._measure import fit_seconds
 from benchmarks._objective import dual_objective, infeasibility
 from benchmarks.adapters import intelex, libsvm, ours, scikit_learn, thundersvm
-from benchmarks.adapters._kernel import Library, Machine, convert
+from benchmarks.adapters._kernel import KernelLibrary, Machine
+from benchmarks.adapters._library import convert
 
 OURS = ours.Ours()
-RIVALS: tuple[Library, ...] = (
+RIVALS: tuple[KernelLibrary, ...] = (
     scikit_learn.ScikitLearn(),
     intelex.Intelex(),
     libsvm.Libsvm(),
@@ -49,7 +47,7 @@ class Problem:
 class Entry:
     """What one library did. `rows` is less than the problem's where time was extrapolated."""
 
-    library: Library
+    library: KernelLibrary
     form: str
     rows: int
     seconds: float = math.inf
@@ -80,7 +78,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Contest:
-    rivals: Sequence[Library]
+    rivals: Sequence[KernelLibrary]
     repeat: int
     threads: int
     limit: float  # seconds
@@ -109,18 +107,12 @@ class Contest:
         self.judge(problem, data, entries)
         return data, entries
 
-    def fit(self, library: Library, machine: Machine, X: Any, y: Any) -> tuple[float, Any]:
+    def fit(self, library: KernelLibrary, machine: Machine, X: Any, y: Any) -> tuple[float, Any]:
         """Seconds of one fit, and the fitted model."""
         model = library.machine(machine, self.threads)
-        gc.collect()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            start = time.perf_counter()
-            model.fit(X, y)
-            elapsed = time.perf_counter() - start
-        return getattr(model, "seconds_", elapsed), model
+        return fit_seconds(model, X, y), model
 
-    def best_format(self, library: Library, machine: Machine, data: Data) -> str:
+    def best_format(self, library: KernelLibrary, machine: Machine, data: Data) -> str:
         """The fastest on the first rows; formats for sparse data only where most values are 0."""
         X, y = data.X[:TRIAL_ROWS], data.y[:TRIAL_ROWS]
         filled = (X.nnz if sp.issparse(X) else np.count_nonzero(X)) / np.prod(X.shape)
@@ -132,7 +124,9 @@ class Contest:
             forms, key=lambda form: min(self.fit(library, machine, tried[form], y)[0] for _ in "12")
         )
 
-    def extrapolate(self, library: Library, form: str, problem: Problem, rows: int) -> Entry | None:
+    def extrapolate(
+        self, library: KernelLibrary, form: str, problem: Problem, rows: int
+    ) -> Entry | None:
         """An entry timed on two smaller sizes, or None if all rows take less than the limit."""
         entry = Entry(library, form, rows)
         for entry.rows in problem.sizes or ():

@@ -1,13 +1,15 @@
-"""The benchmark data, ready for kernel machines: scaled, float32, seeds and splits fixed.
+"""The benchmark data, ready for training: scaled, float32, seeds and splits fixed.
 
-All come from WIDEMARGIN_DATA or are downloaded, except a9a and kin-32fh, which are only read.
-Each function gives the first `rows` training rows, scaled by what these rows show, and test rows.
+All come from WIDEMARGIN_DATA or are downloaded, except kin-32fh, a9a, w8a, Reuters and skin, which
+are only read. Each function gives the first `rows` training rows, scaled by what these rows show,
+and test rows (none where the files have none).
 """
 
 import os
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -59,18 +61,46 @@ def kin(rows: int) -> Data:
 
 def a9a(rows: int) -> Data:
     """123 sparse indicators (CSR)."""
-    file = Path(os.environ.get("WIDEMARGIN_DATA", "")) / "a9a" / "a9a.npz"
+    return _sparse("a9a", rows)
+
+
+def w8a(rows: int) -> Data:
+    """300 sparse indicators (CSR), 3 % positive; no test rows."""
+    return _sparse("w8a", rows)
+
+
+def reuters(rows: int) -> Data:
+    """Texts on money and foreign exchange against the rest, 8,315 words (CSR)."""
+    return _sparse("reuters-money-fx", rows)
+
+
+def skin(rows: int) -> Data:
+    """Colours of skin against others, 3 columns, standardised, shuffled; no test rows."""
+    z = _read("skin_nonskin")
+    order = np.random.default_rng(0).permutation(len(z["y"]))
+    X, y = z["X"][order], z["y"][order]
+    return _standardised(SimpleNamespace(X_train=X, y_train=y, X_test=X[:0], y_test=y[:0]), rows)
+
+
+def _read(name: str) -> dict[str, NDArray[Any]]:
+    file = Path(os.environ.get("WIDEMARGIN_DATA", "")) / name / f"{name}.npz"
     if not file.is_file():
-        raise FileNotFoundError("set WIDEMARGIN_DATA to a folder that holds a9a/a9a.npz")
+        raise FileNotFoundError(f"set WIDEMARGIN_DATA to a folder that holds {name}/{name}.npz")
     with np.load(file, allow_pickle=False) as z:
-        X, X_test = (
-            sp.csr_matrix(
-                (z[f"{part}data"].astype(np.float32), z[f"{part}indices"], z[f"{part}indptr"]),
-                shape=tuple(z[f"{part}shape"]),
-            )
-            for part in ("", "t_")
-        )
-        return Data(X[:rows], z["y"][:rows], X_test, z["t_y"])
+        return dict(z)
+
+
+def _sparse(name: str, rows: int) -> Data:
+    z = _read(name)
+
+    def part(prefix: str) -> tuple[Any, NDArray[Any]]:
+        data, indices, indptr = (z[prefix + key] for key in ("data", "indices", "indptr"))
+        shape = tuple(z[f"{prefix}shape"])
+        return sp.csr_matrix((data.astype(np.float32), indices, indptr), shape), z[f"{prefix}y"]
+
+    X, y = part("")
+    X_test, y_test = part("t_") if "t_y" in z else (X[:0], y[:0])
+    return Data(X[:rows], y[:rows], X_test, y_test)
 
 
 @lru_cache(maxsize=1)

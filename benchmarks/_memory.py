@@ -12,10 +12,11 @@ import numpy as np
 from benchmarks._contest import OURS, RIVALS, Contest
 from benchmarks._data import Data
 from benchmarks._peak import peak_so_far
-from benchmarks.adapters._kernel import Library, Machine, convert
+from benchmarks.adapters._kernel import KernelLibrary, Machine
+from benchmarks.adapters._library import convert
 
 
-def peak(library: Library, machine: Machine, data: Data, threads: int) -> dict[str, float]:
+def peak(library: KernelLibrary, machine: Machine, data: Data, threads: int) -> dict[str, float]:
     """Peak of the process and what of it came with the fit, in MB; dense float32 inputs."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "data.npz"

@@ -1,11 +1,14 @@
-"""The dual objective of a fitted machine, computed in the same way for every library.
+"""The objective of a fitted machine, computed in the same way for every library.
 
-With one column of signed coefficients β for each two-class problem (one for a regression),
+Of a kernel machine, the dual one. With one column of signed coefficients β for each two-class
+problem (one for a regression),
 
     classification   D = Σ |β_i| − 1/2 Σ_ij β_i β_j k(x_i, x_j)
     regression       D = Σ y_i β_i − ε Σ |β_i| − 1/2 Σ_ij β_i β_j k(x_i, x_j)
 
 summed over the columns. All solvers maximise D over |β_i| <= C, Σ β_i = 0.
+
+Of a linear one, the primal: P = ½ |w|² + ½ b² + C Σ ξ, or ξ², with ξ = |1 − y (w·x + b)|+.
 """
 
 from itertools import combinations
@@ -16,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from benchmarks.adapters._kernel import Machine
+from benchmarks.adapters._linear import LinearMachine
 
 PANEL = 4_000_000  # kernel values in memory at a time: 32 MB
 
@@ -65,6 +69,14 @@ def infeasibility(machine: Machine, model: Any) -> float:
     size = np.abs(beta)
     sums = np.abs(beta.sum(0)) / np.maximum(size.sum(0), np.finfo(float).tiny)
     return float(max(sums.max(initial=0), size.max(initial=0) / machine.C - 1))
+
+
+def primal_objective(machine: LinearMachine, model: Any, X: Any, y: NDArray[Any]) -> float:
+    """P in float64, from `coef_` and `intercept_`; X in float64, y ±1."""
+    w, b = np.ravel(model.coef_).astype(np.float64), np.ravel(model.intercept_).astype(np.float64)
+    slack = np.maximum(0.0, 1.0 - y * (X @ w + b))
+    losses = slack.sum() if machine.loss == "hinge" else slack @ slack
+    return float(0.5 * (w @ w + b @ b) + machine.C * losses)
 
 
 def gaussian(A: Any, B: Any, gamma: float) -> NDArray[np.float64]:

@@ -8,7 +8,6 @@ number of support vectors. "~" marks times that are extrapolated from fewer rows
 import argparse
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -16,7 +15,9 @@ from rich.console import Console
 from benchmarks import _data, _memory
 from benchmarks._contest import OURS, RIVALS, Contest, Data, Entry, Problem
 from benchmarks._results import save
-from benchmarks.adapters._kernel import Machine, convert
+from benchmarks._table import Table, present, seconds, threads_in_words, times
+from benchmarks.adapters._kernel import Machine
+from benchmarks.adapters._library import convert
 
 EQUAL = 1e-5  # relative difference of objectives that the stopping rule leaves open
 LABEL, WIDTH = 22, 19
@@ -39,23 +40,14 @@ SMALL = tuple(
 SPECIAL = ("predict", "small", "memory")
 
 
-class Report:
-    """Prints the table line by line and keeps the numbers."""
+class Report(Table):
+    """The fits of each problem, and where a rival has the better objective."""
 
     def __init__(self, console: Console, names: list[str]) -> None:
-        self.console = console
-        self.results: list[dict[str, Any]] = []
+        super().__init__(console, names, label=LABEL, width=WIDTH)
         self.worse: list[str] = []
-        self.line("problem", names, style="bold")
         self.line("  parameters", ["objective     SVs", *["better by     SVs"] * (len(names) - 1)])
-        console.print("─" * (LABEL + WIDTH * len(names)))
-
-    def line(self, label: str, cells: list[str], style: str = "") -> None:
-        text = f"{label:<{LABEL}}" + "".join(f"{cell:>{WIDTH}}" for cell in cells)
-        self.console.print(text.rstrip(), style=style, markup=False)
-
-    def note(self, text: str, style: str = "dim") -> None:
-        self.console.print(f"  {text}", style=style, markup=False)
+        self.rule(len(names))
 
     def fits(self, problem: Problem, entries: list[Entry]) -> None:
         title = f"{problem.title} {entries[0].rows:,}"
@@ -86,24 +78,8 @@ class Report:
         self.console.print(f"\nobjective worse than a rival's by more than {EQUAL:g}: {verdict}")
 
 
-def seconds(value: float) -> str:
-    if value < 0.1:
-        return f"{1e3 * value:.2f} ms"
-    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} s"
-
-
-def times(values: list[float], guessed: list[bool]) -> list[str]:
-    """Ours, then each rival's with the ratio to ours."""
-    cells = [seconds(values[0])]
-    for value, guess in zip(values[1:], guessed[1:], strict=True):
-        mark, ratio = "~" if guess else "", value / values[0]
-        digits = 1 if ratio < 100 else 0
-        cells.append(f"{mark}{seconds(value)} {f'{mark}{ratio:.{digits}f}×':>7}")
-    return cells
-
-
-def estimated(entries: list[Entry]) -> list[bool]:
-    return [bool(entry.timed) for entry in entries]
+def estimated(entries: list[Entry]) -> list[str]:
+    return ["~" if entry.timed else "" for entry in entries]
 
 
 def predict(report: Report, data: Data, entries: list[Entry]) -> None:
@@ -123,10 +99,9 @@ def predict(report: Report, data: Data, entries: list[Entry]) -> None:
         used.append(elapsed * share * scale)
         errors.append(100 * float(np.mean(labels != data.y_test[: len(labels)])))
     report.line(f"Forest predict {len(data.y_test):,}", times(used, estimated(entries)), "bold")
-    marks = ["" if not entry.timed else "~" for entry in entries]
     cells = [
         f"{mark}{error:.2f} % {entry.n_support:>7,}"
-        for mark, error, entry in zip(marks, errors, entries, strict=True)
+        for mark, error, entry in zip(estimated(entries), errors, entries, strict=True)
     ]
     report.line("  test error", cells)
     names = [entry.library.name for entry in entries]
@@ -174,21 +149,10 @@ def main() -> None:
     chosen = options.only or [*names, *SPECIAL]
 
     console = Console(width=100, highlight=False, soft_wrap=True)
-    rivals = []
-    for rival in RIVALS:
-        if rival.name.lower() in options.rivals:
-            reason = rival.missing()
-            if reason is None:
-                rivals.append(rival)
-            else:
-                console.print(f"{rival.name} left out: {reason}", markup=False)
+    rivals = present(RIVALS, options.rivals, console)
     contest = Contest(rivals, options.repeat, options.threads, options.limit)
-    single = ", ".join(rival.name for rival in rivals if not rival.threaded)
-    console.print(
-        f"Best of {options.repeat}, {options.threads} threads"
-        + (f" ({single}: 1, without threads)" if single else "")
-        + ", tol 0.001, cache 1000 MB\n"
-    )
+    threads = threads_in_words(options.threads, rivals)
+    console.print(f"Best of {options.repeat}, {threads}, tol 0.001, cache 1000 MB\n")
     report = Report(console, [OURS.name, *(rival.name for rival in rivals)])
 
     def compete(problem: Problem, among: Contest) -> tuple[Data, list[Entry]] | None:

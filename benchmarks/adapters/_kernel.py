@@ -1,12 +1,10 @@
-"""What the kernel machines of all libraries have in common: parameters, inputs, checks."""
+"""What the kernel machines of all libraries have in common: their parameters."""
 
-import importlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
+from benchmarks.adapters._library import Library
 
 
 @dataclass(frozen=True)
@@ -30,26 +28,12 @@ class Machine:
         return f"C={self.C:g} γ={self.gamma:.3g}{kind}"
 
 
-class Library(ABC):
-    """One contestant.
-
-    `formats` are the inputs it reads without a detour, best guess first; `slow` libraries are
-    tried on fewer rows where a problem says so, and left out where memory is measured.
+class KernelLibrary(Library):
+    """`slow` libraries are tried on fewer rows where a problem says so, and left out where memory
+    is measured.
     """
 
-    name: str
-    module: str
-    formats: tuple[str, ...] = ("dense float32", "CSR float32")
-    threaded: bool = True
     slow: bool = False
-
-    def missing(self) -> str | None:
-        """Why this library cannot take part, or None."""
-        try:
-            importlib.import_module(self.module)
-        except (ImportError, OSError) as error:  # OSError: a shared library does not load
-            return str(error)
-        return None
 
     @abstractmethod
     def machine(self, machine: Machine, threads: int) -> Any:
@@ -57,11 +41,3 @@ class Library(ABC):
 
         It has `seconds_` where a clock around its `fit` would count more than the training.
         """
-
-
-def convert(X: Any, form: str) -> Any:
-    """`X` as "dense float32", "CSR float64", ..."""
-    layout, dtype = form.split()
-    if layout == "CSR":
-        return sp.csr_matrix(X, dtype=dtype)
-    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=dtype)

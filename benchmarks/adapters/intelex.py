@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
 
 
-class Intelex(Library):
+class Intelex(KernelLibrary):
     name = "intelex"
     module = "sklearnex"
 

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
 
 
-class Libsvm(Library):
+class Libsvm(KernelLibrary):
     name = "LIBSVM"
     module = "libsvm.svm"
     formats = ("CSR float64",)

@@ -1,9 +1,10 @@
-"""widemargin itself: perceptrons for a given number of epochs, and kernel machines."""
+"""widemargin itself: perceptrons for a given number of epochs, kernel machines, linear SVMs."""
 
 from typing import Any
 
 import widemargin
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
+from benchmarks.adapters._linear import ByTolerance, LinearMachine
 from widemargin import SGDSVM, MarginPerceptron, Perceptron
 
 
@@ -29,10 +30,32 @@ def sgd_svm(epochs: int, rate: float, mu: float, seed: int) -> SGDSVM:
     )
 
 
-class Ours(Library):
+class Ours(KernelLibrary):
     name = "widemargin"
     module = "widemargin"
 
     def machine(self, machine: Machine, threads: int) -> Any:
         estimator = widemargin.SVC if machine.epsilon is None else widemargin.SVR
         return estimator(**machine.parameters, n_jobs=threads)
+
+
+class OursLinear(ByTolerance):
+    name = "widemargin"
+    module = "widemargin"
+
+    def linear(self, machine: LinearMachine, effort: int, threads: int) -> Any:
+        return linear_svc(machine, self.tolerance(effort), threads)
+
+
+def linear_svc(
+    machine: LinearMachine, tol: float, threads: int, **parameters: Any
+) -> widemargin.LinearSVC:
+    return widemargin.LinearSVC(
+        loss=machine.loss,
+        C=machine.C,
+        intercept_scaling=1,
+        tol=tol,
+        n_jobs=threads,
+        random_state=0,
+        **parameters,
+    )

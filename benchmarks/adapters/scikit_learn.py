@@ -1,11 +1,12 @@
-"""scikit-learn: stochastic gradient on the hinge, its Perceptron, and its kernel machines."""
+"""scikit-learn: stochastic gradient, its Perceptron, its kernel machines and linear SVMs."""
 
 from typing import Any
 
 from sklearn.linear_model import Perceptron, SGDClassifier
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, LinearSVC
 
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
+from benchmarks.adapters._linear import LinearLibrary, LinearMachine, WithOnes
 
 
 def hinge_sgd(epochs: int, rate: float, seed: int, mu: float | None = None) -> SGDClassifier:
@@ -26,7 +27,7 @@ def perceptron(epochs: int, seed: int) -> Perceptron:
     return Perceptron(max_iter=epochs, tol=None, random_state=seed)
 
 
-class ScikitLearn(Library):
+class ScikitLearn(KernelLibrary):
     name = "scikit-learn"
     module = "sklearn"
     formats = ("dense float64", "CSR float64")  # it computes in float64, whatever it is given
@@ -35,3 +36,46 @@ class ScikitLearn(Library):
 
     def machine(self, machine: Machine, threads: int) -> Any:
         return (SVC if machine.epsilon is None else SVR)(**machine.parameters)
+
+
+class LinearScikitLearn(LinearLibrary):
+    """The LIBLINEAR that is part of scikit-learn, for a number of iterations.
+
+    The hinge is solved in the dual; its square in the primal unless there are more columns than
+    rows.
+    """
+
+    name = "scikit-learn"
+    module = "sklearn"
+    formats = ("dense float64", "CSR float64")
+    threaded = False
+
+    def linear(self, machine: LinearMachine, effort: int, threads: int) -> Any:
+        dual = True if machine.loss == "hinge" else "auto"
+        options = {"tol": 1e-12, "max_iter": effort, "random_state": 0}
+        return LinearSVC(loss=machine.loss, C=machine.C, dual=dual, **options)
+
+
+class SGD(LinearLibrary):
+    """SGDClassifier with alpha = 1/(C L) and its default steps, for a number of epochs.
+
+    These steps diverge on the square of the hinge.
+    """
+
+    module = "sklearn"
+    losses = ("hinge",)
+    formats = ("dense float64", "CSR float64")
+    threaded = False
+
+    def __init__(self, *, average: bool) -> None:
+        self.average = average
+        self.name = "SGD-average" if average else "SGD"
+
+    def linear(self, machine: LinearMachine, effort: int, threads: int) -> Any:
+        options = {"tol": None, "max_iter": effort, "average": self.average, "random_state": 0}
+
+        def make(rows: int) -> SGDClassifier:
+            alpha = 1 / (machine.C * rows)
+            return SGDClassifier(loss=machine.loss, alpha=alpha, fit_intercept=False, **options)
+
+        return WithOnes(make)

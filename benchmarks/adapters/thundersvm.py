@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from benchmarks.adapters._kernel import Library, Machine
+from benchmarks.adapters._kernel import KernelLibrary, Machine
 
 
-class ThunderSVM(Library):
+class ThunderSVM(KernelLibrary):
     name = "ThunderSVM"
     module = "thundersvm"
     formats = ("dense float32",)  # with CSR inputs it rounds the targets of a regression
