@@ -199,10 +199,10 @@ def interior_point(
         if trail is not None and not left and relative < LEAVE:
             trail.point, trail.c = iterate.point, problem.c
             left = True
-        beta = problem.feasible(iterate.beta) if relative <= wanted else None
-        if beta is None:
+        if relative > wanted:
             yield None
             continue
+        beta = problem.feasible(iterate.beta)
         w = problem.inputs.combine(beta)
         certificate = problem.certify(beta, w, (w, iterate.b))
         wanted = 0.25 * min(wanted, problem.relative(certificate.gap, certificate.primal))

@@ -118,28 +118,24 @@ class LinearProblem:
             value -= 0.5 * self.intercept * float(beta.sum()) ** 2
         return value
 
-    def feasible(self, beta: FloatArray) -> FloatArray | None:
-        """β clipped to its bounds; its sum made 0 where it must be, if that is possible.
+    def feasible(self, beta: FloatArray) -> FloatArray:
+        """β clipped to its bounds; its sum made 0 where it must be.
 
         What the sum has too much is taken from examples between their bounds, in proportion to
-        their distance from the nearer one.
+        their distance from the nearer one; if that is not enough, from all of its sign, in
+        proportion to their β.
         """
         low, high = self.bounds
         if np.any((beta < low) | (beta > high)):
             beta = np.clip(beta, low, high)
-        if self.intercept != np.inf:
-            return beta
-        excess = float(beta.sum())
+        excess = float(beta.sum()) if self.intercept == np.inf else 0.0
         if excess == 0.0:
             return beta
-        if self.labels and self.squared:
-            room = np.abs(beta)
-        else:
-            room = np.minimum(beta - low, high - beta) if not self.squared else np.abs(beta) + 1.0
-        total = float(room.sum())
-        if total <= abs(excess):
-            return None
-        return np.clip(beta - excess * (room / total), low, high)
+        size = np.abs(beta)
+        room = size if self.squared else np.minimum(beta - low, high - beta)
+        if room.sum() <= abs(excess):
+            room = np.where(beta * excess > 0, size, 0.0)
+        return np.clip(beta - excess * (room / room.sum()), low, high)
 
     def certify(
         self, beta: FloatArray, w: FloatArray, point: tuple[FloatArray, float]
@@ -150,7 +146,5 @@ class LinearProblem:
         """
         primal = self.cost(point)
         fixed = self.feasible(beta)
-        if fixed is None:
-            return Certificate(primal, -np.inf, *point, beta)
         w = w if fixed is beta else self.inputs.combine(fixed)
         return Certificate(primal, self.dual(fixed, w), *point, fixed)
