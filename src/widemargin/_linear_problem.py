@@ -135,7 +135,7 @@ class LinearProblem:
         room = size if self.squared else np.minimum(beta - low, high - beta)
         if room.sum() <= abs(excess):
             room = np.where(beta * excess > 0, size, 0.0)
-        return np.clip(beta - excess * (room / room.sum()), low, high)
+        return np.asarray(np.clip(beta - excess * (room / room.sum()), low, high))
 
     def certify(
         self, beta: FloatArray, w: FloatArray, point: tuple[FloatArray, float]
