@@ -22,7 +22,7 @@ FREE = 1.0  # the square of the constant input of a free intercept
 
 
 def dual_descent(
-    problem: LinearProblem, beta: FloatArray, seed: int, tol: float
+    problem: LinearProblem, beta: FloatArray, intercept: float, seed: int, tol: float
 ) -> Iterator[tuple[Certificate | None, float, int]]:
     """Epochs from a β within its bounds, in native calls of some 20 ms.
 
@@ -32,6 +32,8 @@ def dual_descent(
         The problem.
     beta : ndarray of shape (n_samples,)
         Where to start.
+    intercept : float
+        Where to start, if it is free.
     seed : int
         Of the orders of the examples.
     tol : float
@@ -52,9 +54,9 @@ def dual_descent(
     variables = np.stack(columns, axis=1)
     beta = variables[:, 0]
     w = examples.to_core(problem.inputs.combine(beta))
-    square = FREE if problem.intercept == np.inf else problem.intercept
-    total = float(beta.sum())
-    b = np.array([square * total])
+    free, total = problem.intercept == np.inf, float(beta.sum())
+    square = FREE if free else problem.intercept
+    b = np.array([square * total + (intercept if free else 0.0)])
     active, patience = np.arange(count), np.inf
     epoch, next_check = 0, FIRST_CHECK
     per_call = max(1, int(OPERATIONS_PER_CALL / examples.operations))
@@ -81,7 +83,7 @@ def dual_descent(
             yield None, len(some) * examples.operations, 0
         epoch += 1
         active, patience = np.concatenate(kept), max(worst, 1e-12)
-        if problem.intercept == np.inf:
+        if free:
             b[0] += square * total
         settled = worst <= 0.1 * tol or not len(active)
         if epoch < next_check and not settled:

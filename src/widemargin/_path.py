@@ -57,9 +57,11 @@ class Path:
         return cls(values[kept], models, seconds, **measures)
 
 
-def unfitted(estimator: Any, default: Any, parameters: dict[str, Any], base: type, use: str) -> Any:
+def unfitted(
+    estimator: Any, default: Any, parameters: dict[str, Any], base: type[Any], use: str
+) -> Any:
     """A copy of the estimator with these parameters, if it is such a machine and has a C."""
-    model: Any = (default if estimator is None else clone(estimator)).set_params(**parameters)
+    model = (default if estimator is None else clone(estimator)).set_params(**parameters)
     if not isinstance(model, base) or "C" not in model.get_params(deep=False):
         raise TypeError(f"estimator={estimator!r} has no C to vary; use {use}")
     return model
