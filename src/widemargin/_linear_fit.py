@@ -5,7 +5,6 @@ some twenty passes whatever C is, of a cost that grows with the square of the co
 with the first and goes over to the second when the gap falls too slowly for what that one costs.
 """
 
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -165,7 +164,7 @@ def solve_linear(
         forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
     steps = _steps(problem, options, solver, first, trail)
     if start is not None:  # it may be good enough
-        steps = chain([(start, 0.0, 0)], steps)
+        steps = chain([(start, 1.0, 0)], steps)
     spent = 0.0
     reason: str | None = None
 
@@ -293,5 +292,5 @@ def warn(estimator: Any, solutions: Sequence[LinearSolution], stacklevel: int) -
     elif reason == "time_limit":
         what = f"reached time_limit={estimator.time_limit} s"
     else:
-        what = f"was interrupted after {time.perf_counter() - estimator._started:.1f} s"
+        what = f"was interrupted after {estimator.fit_time_:.1f} s"
     warnings.warn(f"{name} {what}: {left}; {go_on}", ConvergenceWarning, stacklevel=stacklevel)

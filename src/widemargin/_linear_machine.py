@@ -1,6 +1,5 @@
 """What the linear support vector machines share: parameters, inputs, fit, outputs."""
 
-import time
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -93,8 +92,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        given, self._started = X, time.perf_counter()
-        shared = self._shared
+        given, shared = X, self._shared
         X, y = self._validate(X, y)
         weights = self._weights(X, y, sample_weight)
         rows = None if weights is None else np.flatnonzero(weights)

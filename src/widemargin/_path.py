@@ -5,7 +5,7 @@ common. It is in `_shared` while the path is trained: each fit then starts from 
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
@@ -94,35 +94,41 @@ def along(
             return
 
 
-@dataclass(eq=False)
 class Folds:
     """Rows to train on and rows to score, those of weight zero left out.
 
     Parameters
     ----------
     estimator : estimator
-        The one that chooses: its `cv` and `scoring`.
+        The one that chooses, with its `scoring`.
     X, y : array-like
-        All examples.
+        All examples, validated.
     sample_weight : array-like or None
         Their weights, which count in training and in scores.
+    cv : int, splitter or iterable of pairs
+        How to split. Only what is to be made is made of the rows that have a weight; pairs and
+        `PredefinedSplit` number all rows.
     """
 
-    estimator: Any
-    X: ArrayLike
-    y: ArrayLike
-    sample_weight: ArrayLike
-
-    def __post_init__(self) -> None:
-        self.weights, rows = None, np.arange(_num_samples(self.X))
-        if self.sample_weight is not None:
+    def __init__(
+        self, estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, cv: Any
+    ) -> None:
+        self.estimator, self.X, self.y, self.weights = estimator, X, y, None
+        count = _num_samples(X)
+        has_weight = np.ones(count, dtype=bool)
+        if sample_weight is not None:
             self.weights = _check_sample_weight(
-                self.sample_weight, self.X, dtype=np.float64, ensure_non_negative=True
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            rows = np.flatnonzero(self.weights)
-        splitter = check_cv(self.estimator.cv, self.y[rows], classifier=True)
-        splits = splitter.split(rows, self.y[rows])
-        self.splits = [(rows[train], rows[test]) for train, test in splits]
+            has_weight = self.weights > 0
+        rows = np.flatnonzero(has_weight)
+        if isinstance(cv, (Iterable, PredefinedSplit)):
+            rows = np.arange(count)
+        splits = check_cv(cv, y[rows], classifier=True).split(rows, y[rows])
+        self.splits = [
+            tuple(part[has_weight[part]] for part in (rows[train], rows[test]))
+            for train, test in splits
+        ]
 
     def scores(self, models: Sequence[Any], Cs: FloatArray) -> FloatArray:
         """Those of each model, C and fold."""

@@ -200,7 +200,7 @@ class SVCCV(KernelClassifier):
         self.gammas_ = self._gammas(X)
         in_folds = {**parameters, "probability": self.probability and self.scoring is not None}
         models = [SVC(**in_folds, gamma=float(gamma)) for gamma in self.gammas_]
-        self.scores_ = Folds(self, X, y, sample_weight).scores(models, self.Cs_)
+        self.scores_ = Folds(self, X, y, sample_weight, self.cv).scores(models, self.Cs_)
         mean = self.scores_.mean(axis=2)
         best_gamma, best_C = np.unravel_index(np.argmax(mean), mean.shape)
         self.C_, self.best_score_ = float(self.Cs_[best_C]), float(mean[best_gamma, best_C])
