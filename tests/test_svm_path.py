@@ -163,6 +163,13 @@ def test_weights_count_in_training_and_in_scores():
     assert np.any(weighted.scores_ != SVCCV(Cs=CS[:5], gamma=0.3, cv=3).fit(X, Y2).scores_)
 
 
+def test_pairs_number_all_rows_whatever_their_weights():
+    pair = [(np.arange(200), np.arange(200, 300))]
+    ours = SVCCV(Cs=[1.0], gamma=0.3, cv=pair, tol=1e-6).fit(X, Y2, WEIGHTS)
+    alone = SVC(gamma=0.3, tol=1e-6).fit(X[:200], Y2[:200], WEIGHTS[:200])
+    assert_allclose(ours.best_score_, alone.score(X[200:], Y2[200:], WEIGHTS[200:]))
+
+
 def test_scoring():
     by_name = SVCCV(Cs=CS[:4], scoring="balanced_accuracy").fit(X, Y3)
     by_call = SVCCV(Cs=CS[:4], scoring=lambda model, X, y: -model.C).fit(X, Y3)

@@ -4,6 +4,7 @@ from widemargin import _openmp  # noqa: F401  before anything else loads the cor
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
+from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
 from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
@@ -23,6 +24,7 @@ __all__ = [
     "SVR",
     "KernelPerceptron",
     "LinearSVC",
+    "LinearSVCCV",
     "LinearSVR",
     "MarginPerceptron",
     "NuSVC",
@@ -32,6 +34,7 @@ __all__ = [
     "ThresholdNetwork",
     "ThresholdUnit",
     "fit_stream",
+    "linear_svm_path",
     "load",
     "load_libsvm",
     "save",

@@ -30,7 +30,7 @@ UNBALANCED = 0.01  # the part of Σ|β| that |Σβ| may be before that square gr
 
 
 def dual_descent(
-    problem: LinearProblem, beta: FloatArray, seed: int, tol: float
+    problem: LinearProblem, beta: FloatArray, intercept: float, seed: int, tol: float
 ) -> Iterator[tuple[Certificate | None, float, int]]:
     """Epochs from a β within its bounds, in native calls of some 20 ms.
 
@@ -40,6 +40,8 @@ def dual_descent(
         The problem.
     beta : ndarray of shape (n_samples,)
         Where to start.
+    intercept : float
+        Where to start, if it is free.
     seed : int
         Of the orders of the examples.
     tol : float
@@ -60,9 +62,9 @@ def dual_descent(
     variables = np.stack(columns, axis=1)
     beta = variables[:, 0]
     w = examples.to_core(problem.inputs.combine(beta))
-    square = FREE if problem.intercept == np.inf else problem.intercept
-    total = float(beta.sum())
-    b = np.array([square * total])
+    free, total = problem.intercept == np.inf, float(beta.sum())
+    square = FREE if free else problem.intercept
+    b = np.array([square * total + (intercept if free else 0.0)])
     average = _Average(len(w))
     active, patience, at_first, before = np.arange(count), np.inf, np.inf, 0.0
     epoch, next_check = 0, FIRST_CHECK
@@ -89,7 +91,7 @@ def dual_descent(
             worst, total = max(worst, violation), total + change
             yield None, len(some) * examples.operations + A_CALL, 0
         epoch += 1
-        if problem.intercept == np.inf:
+        if free:
             excess = abs(total)
             if excess > 0.5 * before and excess > UNBALANCED * np.abs(beta).sum():
                 square *= 2.0  # the centre is far off, and slow

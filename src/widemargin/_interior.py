@@ -28,16 +28,22 @@ __all__ = ["Trail", "interior_point"]
 FIXED = 1e30  # the penalty of an intercept that is not wanted
 STEP = 0.995  # of the way to the nearest bound
 SHORTEST = 1e-12  # step that still is one
-LEAVE = 0.1  # the relative gap of a point for the next problem of a path
-CAUTION = 0.3  # how much smaller than tol the products' sum must be before a certificate is tried
+NEAR = 10.0  # how much larger than the shift to the next problem the products' sum should be
+EARLY = 3.0  # certificates are tried from this multiple of tol on
 
 
 @dataclass
 class Trail:
-    """A point on the way, not yet near the bounds, from which a problem with other C can start."""
+    r"""A point on the way to one problem, from which the next one of a path starts.
+
+    With α times τ = C'/C, all products grow by τ, and only :math:`R v = \sum \sigma \alpha x`
+    no longer holds: by (τ − 1) w, which is a gap of ½ (τ − 1)² ‖w‖². The point of the way whose
+    products are about as large is the right one. Closer to the bounds, steps would be short.
+    """
 
     point: tuple[FloatArray, ...] | None = None  # v, α, s, ξ
     c: FloatArray | None = None
+    ahead: float = 1.0  # τ of the next problem
 
 
 class _Iterate:
@@ -96,6 +102,11 @@ class _Iterate:
         """Their sum, which is the duality gap once the conditions hold."""
         total = float((self.alpha * self.s).sum())
         return total + float((self.xi * self.room).sum()) if self.bounded else total
+
+    def shift(self, ratio: float) -> float:
+        """The gap that C times this ratio makes, in products of this problem."""
+        w = self.v[:-1]
+        return 0.5 * (ratio - 1.0) ** 2 * float(w @ w) / ratio
 
     @property
     def room(self) -> FloatArray:
@@ -192,18 +203,16 @@ def interior_point(
     Certificate or None
         After each iteration. The end comes only where rounding hides the way on.
     """
-    iterate, wanted = _Iterate(problem, trail), CAUTION * tol
+    iterate, wanted = _Iterate(problem, trail), EARLY * tol
     left = trail is None
     while iterate.advance():
         relative = problem.relative(iterate.products, iterate.cost)
-        if trail is not None and not left and relative < LEAVE:
+        if trail is not None and not left:
             trail.point, trail.c = iterate.point, problem.c
-            left = True
+            left = iterate.products <= NEAR * iterate.shift(trail.ahead)
         if relative > wanted:
             yield None
             continue
-        beta = problem.feasible(iterate.beta)
+        beta, wanted = problem.feasible(iterate.beta), 0.9 * relative
         w = problem.inputs.combine(beta)
-        certificate = problem.certify(beta, w, (w, iterate.b))
-        wanted = 0.25 * min(wanted, problem.relative(certificate.gap, certificate.primal))
-        yield certificate
+        yield problem.certify(beta, w, (w, iterate.b))

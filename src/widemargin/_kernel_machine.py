@@ -54,7 +54,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _kind: ClassVar[str]
     _several: ClassVar[bool] = False  # whether there may be more than one problem
     _numeric: ClassVar[bool] = True  # whether targets must be numbers
-    _bench: Bench | None = None  # what one fit of a path leaves to the next
+    _shared: Bench | None = None  # what one fit of a path leaves to the next
 
     support_: IntArray
     dual_coef_: FloatArray
@@ -130,6 +130,10 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """What a model learns after its expansion."""
 
+    def _share(self, Cs: FloatArray) -> Bench:
+        """What the fits of a path have in common."""
+        return Bench()
+
     # -------------------------------------------------------------------------------------- fit
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
@@ -156,7 +160,8 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
         given = X  # for callbacks: a frame keeps its names
-        before = dict(vars(self)) if self.warm_start and hasattr(self, "dual_coef_") else None
+        warm = self.warm_start or self._shared is not None
+        before = dict(vars(self)) if warm and hasattr(self, "dual_coef_") else None
         options = self._options()
         X, y = self._check_fit(X, y)
         targets = self._targets(y)
@@ -168,13 +173,15 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         initial: list[FloatArray | None] | None = None
         history: list[dict[str, float]] = []
         if before is not None and self._same_problems(before):
-            ratio, history = self._bound / before["_fitted_bound"], self.history_
+            ratio = self._bound / before["_fitted_bound"]
             duals = np.atleast_1d(before["dual_objective_"])
             former = zip(tasks, self._former(targets, tasks), duals, strict=True)
             starts = [resume(task.problem, coef, ratio, dual) for task, coef, dual in former]
             initial = [beta for beta, _ in starts]
-            if self._bench is not None:
-                self._bench.factor = starts[0][1]
+            if self._shared is not None:
+                self._shared.factor = starts[0][1]
+            else:
+                history = self.history_
         self._fitted_bound = self._bound
 
         def attributes(solutions: Sequence[Solution]) -> dict[str, Any]:
@@ -191,7 +198,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             watcher = Watcher(self, context, arguments, begin, attributes)
         with interrupt_flag() as interrupted:
             control = Control(type(self).__name__, interrupted, self.time_limit, self.verbose)
-            solutions = self._solve(X, tasks, options, control, initial, watcher, self._bench)
+            solutions = self._solve(X, tasks, options, control, initial, watcher, self._shared)
             found = attributes(solutions)
             self.__dict__.update(found)
             self._finish(X, targets, weights, options, control)

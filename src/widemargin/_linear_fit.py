@@ -5,10 +5,10 @@ some twenty passes whatever C is, of a cost that grows with the square of the co
 with the first and goes over to the second when the gap falls too slowly for what that one costs.
 """
 
-import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,22 @@ from widemargin._decomposition import Control
 from widemargin._dual_descent import dual_descent
 from widemargin._interior import Trail, interior_point
 from widemargin._kernel_fit import Watcher
+from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_problem import Certificate, LinearProblem
 from widemargin._typing import FloatArray
 
-__all__ = ["SOLVERS", "LinearOptions", "LinearSolution", "solve_linear", "solve_linears", "warn"]
+__all__ = [
+    "SOLVERS",
+    "Course",
+    "Former",
+    "LinearOptions",
+    "LinearSolution",
+    "resume",
+    "solve_linear",
+    "solve_linears",
+    "untouched",
+    "warn",
+]
 
 SOLVERS = ("auto", "dual", "interior")
 MOST_COLUMNS = 1000  # for "auto" to think of the interior-point method
@@ -56,6 +68,39 @@ class LinearSolution:
         return self.reason == "tol"
 
 
+Former = tuple[float, FloatArray, FloatArray]  # C, and of each problem β and b: the last fit
+
+
+@dataclass(eq=False)
+class Course:
+    """What the fits of a path have in common, and what one leaves to the next."""
+
+    Cs: FloatArray  # ascending
+    inputs: LinearInputs | None = None
+    former: Former | None = None
+    trails: list[Trail] = field(default_factory=list)
+
+    def enter(self, C: float, problems: int) -> None:
+        """Before the fit of this C."""
+        self.trails = self.trails or [Trail() for _ in range(problems)]
+        larger = self.Cs[self.Cs > C]
+        for trail in self.trails:
+            trail.ahead = float(larger[0]) / C if len(larger) else 1.0
+
+
+def resume(problem: LinearProblem, beta: FloatArray, b: float, ratio: float) -> Certificate:
+    """Where to start from the solution of a problem whose c times `ratio` are those of this one.
+
+    β is within the bounds, and so is β times the ratio, in which examples that were at their bound
+    are there again. The start is the one of the higher D; the cost is that of the former w.
+    """
+    low, high = problem.bounds
+    point = problem.inputs.combine(beta), b
+    starts = [np.clip(factor * beta, low, high) for factor in {1.0, float(ratio)}]
+    known = [problem.certify(start, problem.inputs.combine(start), point) for start in starts]
+    return max(known, key=lambda start: start.dual)
+
+
 def interior_cost(problem: LinearProblem) -> float:
     """Nanoseconds that the interior-point method needs, about."""
     columns = problem.inputs.width + 1.0
@@ -84,7 +129,7 @@ def solve_linear(
     control: Control,
     *,
     number: int = 0,
-    beta: FloatArray | None = None,
+    start: Certificate | None = None,
     trail: Trail | None = None,
     watcher: Watcher | None = None,
 ) -> LinearSolution:
@@ -100,15 +145,14 @@ def solve_linear(
         What may stop it, and its history.
     number : int
         Of the problem among those of the fit, for the history.
-    beta : ndarray of shape (n_samples,), optional
-        A β within its bounds to start from.
+    start : Certificate, optional
+        Of a β within its bounds to start from.
     trail : Trail, optional
         What the interior-point method leaves to the next problem of a path.
     watcher : Watcher, optional
         Called after each certificate.
     """
-    start = np.zeros(problem.inputs.count) if beta is None else beta
-    best = untouched(problem, start)
+    best = first = untouched(problem) if start is None else start
     solver = options.solver
     if solver == "auto":
         within_reach = problem.inputs.width < MOST_COLUMNS
@@ -117,7 +161,9 @@ def solve_linear(
     iterations, forecast = 0, None
     if options.solver == "auto" and solver == "dual" and within_reach:
         forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
-    steps = _steps(problem, options, solver, start, trail)
+    steps = _steps(problem, options, solver, first, trail)
+    if start is not None:  # it may be good enough
+        steps = chain([(start, 1.0, 0)], steps)
     spent = 0.0
     reason: str | None = None
 
@@ -137,27 +183,26 @@ def solve_linear(
                 control.stop("callback")
             if relative <= options.tol:
                 reason = "tol"
-            elif forecast is not None and forecast.too_slow(relative, spent):
+            elif forecast is not None and done and forecast.too_slow(relative, spent):
                 solver, forecast = "interior", None
-                steps = _steps(problem, options, solver, start, trail)
+                steps = _steps(problem, options, solver, first, trail)
         reason = reason or control.reason()
         if reason is None and iterations >= options.max_iter:
             reason = "max_iter"
     return so_far()
 
 
-def untouched(problem: LinearProblem, beta: FloatArray | None = None) -> Certificate:
+def untouched(problem: LinearProblem) -> Certificate:
     """What is known before anything was done."""
-    beta = np.zeros(problem.inputs.count) if beta is None else beta
-    w = problem.inputs.combine(beta)
-    return problem.certify(beta, w, (w, 0.0))
+    nothing = np.zeros(problem.inputs.width)
+    return problem.certify(np.zeros(problem.inputs.count), nothing, (nothing, 0.0))
 
 
 def _steps(
     problem: LinearProblem,
     options: LinearOptions,
     solver: str,
-    beta: FloatArray,
+    start: Certificate,
     trail: Trail | None,
 ) -> Iterator[tuple[Certificate | None, float, int]]:
     """A certificate if there is one, operations, and whether that was an iteration."""
@@ -165,7 +210,7 @@ def _steps(
         for certificate in interior_point(problem, options.tol, trail):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, beta, options.seed, options.tol)
+    yield from dual_descent(problem, start.beta, start.b, options.seed, options.tol)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:
@@ -201,7 +246,7 @@ def solve_linears(
     problems: Sequence[LinearProblem],
     options: LinearOptions,
     control: Control,
-    betas: Sequence[FloatArray | None],
+    starts: Sequence[Certificate | None],
     threads: int,
     trails: Sequence[Trail | None],
     watcher: Watcher | None = None,
@@ -214,7 +259,7 @@ def solve_linears(
             options,
             control,
             number=number,
-            beta=betas[number],
+            start=starts[number],
             trail=trails[number],
             watcher=watcher,
         )
@@ -253,5 +298,5 @@ def warn(estimator: Any, solutions: Sequence[LinearSolution], stacklevel: int) -
         what = "cannot get closer: rounding hides what is left to gain"
         go_on = "raise tol, or standardise the inputs"
     else:
-        what = f"was interrupted after {time.perf_counter() - estimator._started:.1f} s"
+        what = f"was interrupted after {estimator.fit_time_:.1f} s"
     warnings.warn(f"{name} {what}: {left}; {go_on}", ConvergenceWarning, stacklevel=stacklevel)

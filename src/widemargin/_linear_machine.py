@@ -1,6 +1,5 @@
 """What the linear support vector machines share: parameters, inputs, fit, outputs."""
 
-import time
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,11 +16,19 @@ from widemargin._base import all_or_nothing
 from widemargin._decomposition import Control
 from widemargin._fit import interrupt_flag
 from widemargin._inputs import Standardization, decision
-from widemargin._interior import Trail
 from widemargin._kernel_fit import Watcher
-from widemargin._linear_fit import LinearOptions, LinearSolution, solve_linears, untouched, warn
+from widemargin._linear_fit import (
+    Course,
+    Former,
+    LinearOptions,
+    LinearSolution,
+    resume,
+    solve_linears,
+    untouched,
+    warn,
+)
 from widemargin._linear_inputs import LinearInputs
-from widemargin._linear_problem import LinearProblem
+from widemargin._linear_problem import Certificate, LinearProblem
 from widemargin._typing import ArrayLike, FloatArray
 
 FIT_LEVEL = 6  # from a warning in `_linear_fit.warn` to the caller of fit
@@ -45,8 +52,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
     }
-    _trails: list[Trail] | None = None  # what one fit of a path leaves to the next
-    _inputs: LinearInputs | None = None  # of a path, whose fits share them
+    _shared: Course | None = None  # what one fit of a path leaves to the next
 
     coef_: FloatArray
     intercept_: FloatArray
@@ -86,8 +92,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        given, self._started = X, time.perf_counter()
-        before = getattr(self, "_former", None) if self.warm_start else None
+        given, shared = X, self._shared
         X, y = self._validate(X, y)
         weights = self._weights(X, y, sample_weight)
         rows = None if weights is None else np.flatnonzero(weights)
@@ -100,11 +105,16 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             LinearProblem(inputs, target, c, epsilon, labels, self._squared, self._intercept)
             for target in targets
         ]
-        betas: list[FloatArray | None] = [None] * len(problems)
+        starts: list[Certificate | None] = [None] * len(problems)
         history: list[dict[str, float]] = []
-        if before is not None and before.shape == targets.shape:
-            betas = [_within(p, beta) for p, beta in zip(problems, before, strict=True)]
-            history = list(self.history_)
+        if shared is not None:
+            shared.enter(float(self.C), len(problems))
+        before = self._before
+        if before is not None and before[1].shape == targets.shape:
+            ratio = float(self.C) / before[0]
+            former = zip(problems, *before[1:], strict=True)
+            starts = [resume(problem, beta, float(b), ratio) for problem, beta, b in former]
+            history = list(self.history_) if shared is None else []
 
         def attributes(solutions: Sequence[LinearSolution]) -> dict[str, Any]:
             raw = [inputs.raw(s.certificate.w, s.certificate.b) for s in solutions]
@@ -127,29 +137,47 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 problems,
                 self._options(),
                 control,
-                betas,
+                starts,
                 self._threads,
-                self._trails or [None] * len(problems),
+                [None] * len(problems) if shared is None else shared.trails,
                 watcher,
             )
         found = attributes(solutions)
         self.__dict__.update(found)
         self.__dict__.update(_summary(solutions, control, history))
+        betas = np.array([solution.certificate.beta for solution in solutions])
+        left = float(self.C), betas, np.array([solution.certificate.b for solution in solutions])
+        if shared is not None:
+            shared.former = left
         if self.warm_start:
-            self._former = np.array([solution.certificate.beta for solution in solutions])
+            self._former = left
         context.call_on_fit_task_end(estimator=self, reconstruction_attributes=found, **arguments)
         warn(self, solutions, FIT_LEVEL)
         return self
 
     def _prepared(self, X: ArrayLike, weights: FloatArray | None) -> LinearInputs:
-        if self._inputs is not None:
-            return self._inputs
+        if self._shared is not None and self._shared.inputs is not None:
+            return self._shared.inputs
         inputs = LinearInputs(X, threads=self._threads)
         if self.standardize:
             moments = Standardization.empty(inputs.width)
             moments.update(inputs.rows, np.arange(inputs.count), weights)
             inputs.mean, inputs.scale = moments.mean, moments.scale
+        if self._shared is not None:
+            self._shared.inputs = inputs
         return inputs
+
+    @property
+    def _before(self) -> Former | None:
+        """Where the last fit ended, if this one goes on from there."""
+        if self._shared is not None:
+            return self._shared.former
+        former: Former | None = vars(self).get("_former") if self.warm_start else None
+        return former
+
+    def _share(self, Cs: FloatArray) -> Course:
+        """What the fits of a path have in common."""
+        return Course(Cs)
 
     @property
     def _squared(self) -> bool:
@@ -191,11 +219,6 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _within(problem: LinearProblem, beta: FloatArray) -> FloatArray:
-    low, high = problem.bounds
-    return np.clip(beta, low, high)
 
 
 def _summary(

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.inspection import DecisionBoundaryDisplay
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._typing import ArrayLike
+from widemargin._typing import ArrayLike, FloatArray
 
-__all__ = ["MarginDisplay"]
+__all__ = ["MarginDisplay", "draw_validation_curve"]
 
 CLASS_COLOURS = ("#c0392b", "#1f5fa8")
 LIGHT_COLOURS = ("#f6dcd8", "#d8e4f3")
@@ -118,3 +118,55 @@ class MarginDisplay:
             shown = X[positive == kind]
             edge = {"facecolors": "none"} if marker == "o" else {}
             self.ax_.scatter(*shown.T, s=14, linewidths=0.9, marker=marker, color=colour, **edge)
+
+
+def draw_validation_curve(
+    Cs: FloatArray, scores: FloatArray, chosen: float, scoring: Any = None, ax: Any = None
+) -> Any:
+    """Draws validation scores against C on a logarithmic axis: mean, spread, the chosen C.
+
+    Parameters
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        The values of C, ascending.
+    scores : ndarray of shape (n_Cs, n_folds)
+        Their scores.
+    chosen : float
+        The C that was chosen.
+    scoring : str or callable, optional
+        What the scores are; accuracies, the default, are drawn as errors in percent.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.plots import draw_validation_curve
+    >>> scores = np.array([[0.8, 0.7], [0.9, 0.8], [0.7, 0.6]])
+    >>> draw_validation_curve(np.array([0.1, 1.0, 10.0]), scores, 1.0).get_ylabel()
+    'validation error (%)'
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots()
+    errors = scoring in (None, "accuracy")
+    values = 100 * (1 - scores) if errors else scores
+    mean, spread = values.mean(axis=1), values.std(axis=1)
+    if scores.shape[1] > 1:
+        label = f"± standard deviation of {scores.shape[1]} folds"
+        ax.fill_between(
+            Cs, mean - spread, mean + spread, color=LIGHT_COLOURS[1], linewidth=0, label=label
+        )
+    name = scoring if isinstance(scoring, str) else "score"
+    label = "validation error (%)" if errors else f"validation score ({name})"
+    ax.plot(Cs, mean, "o-", color=CLASS_COLOURS[1], markersize=4, linewidth=1.6)
+    ax.axvline(chosen, color="black", linewidth=0.9, linestyle="dashed", label=f"C = {chosen:.3g}")
+    ax.set(xscale="log", xlabel="C", ylabel=label)
+    ax.legend(framealpha=1.0, edgecolor="none")  # above the dashed line
+    return ax

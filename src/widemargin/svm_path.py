@@ -1,43 +1,27 @@
 """Machines for many C: each goes on from the last, and cross-validation chooses one."""
 
-import time
-from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from widemargin._decomposition import Bench
-from widemargin._fit import interrupt_flag
 from widemargin._kernel_classifier import KernelClassifier
 from widemargin._kernel_machine import KernelMachine
 from widemargin._kernel_source import resolve_gamma
-from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin._path import Folds, Path, adopt, grid_of, unfitted
+from widemargin._typing import ArrayLike, FloatArray
 from widemargin.svm import SVC
 
 __all__ = ["SVCCV", "SVMPath", "svm_path"]
 
 
 @dataclass(frozen=True, eq=False)
-class SVMPath:
+class SVMPath(Path):
     """The models of `svm_path`, one for each C; arrays have a row each."""
 
-    Cs: FloatArray
-    models: list[Any]
-    primal_objective: FloatArray
-    dual_objective: FloatArray
-    duality_gap: FloatArray
     kkt_violation: FloatArray
-    n_iter: IntArray
-    seconds: FloatArray
 
 
 def svm_path(
@@ -85,58 +69,8 @@ def svm_path(
     >>> path.models[1].C
     1.0
     """
-    model = (SVC() if estimator is None else clone(estimator)).set_params(**parameters)
-    if not isinstance(model, KernelMachine) or "C" not in model.get_params(deep=False):
-        raise TypeError(f"estimator={estimator!r} has no C to vary; use SVC, SVR or NuSVR")
-    values = _checked_Cs(Cs)
-    order = np.argsort(values, kind="stable")
-    found: dict[int, tuple[Any, float]] = {}
-    begin = time.perf_counter()
-    along = _along(model, X, y, values[order], sample_weight)
-    for number, fitted in zip(order, along, strict=False):  # an interrupted path is shorter
-        found[int(number)] = fitted, time.perf_counter() - begin
-        begin = time.perf_counter()
-    kept = sorted(found)
-    models = [found[number][0] for number in kept]
-
-    def each(name: str) -> Any:
-        return np.array([getattr(fitted, name) for fitted in models])
-
-    return SVMPath(
-        values[kept],
-        models,
-        each("primal_objective_"),
-        each("dual_objective_"),
-        each("duality_gap_"),
-        each("kkt_violation_"),
-        each("n_iter_"),
-        np.array([found[number][1] for number in kept]),
-    )
-
-
-def _checked_Cs(Cs: ArrayLike) -> FloatArray:
-    values = np.array(Cs, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not np.all((values > 0) & np.isfinite(values)):
-        raise ValueError(f"Cs={Cs!r} must be a list of positive numbers")
-    return values
-
-
-def _along(
-    model: Any, X: ArrayLike, y: ArrayLike, Cs: FloatArray, sample_weight: ArrayLike
-) -> Iterator[Any]:
-    """A fitted copy of the model for each C, up to the one during which Ctrl-C came."""
-    wanted, seen = model.warm_start, 0
-    model.set_params(warm_start=True)
-    model._bench = Bench()
-    for C in Cs:
-        with interrupt_flag() as interrupted:  # also if it came too late to stop the fit
-            model.set_params(C=float(C)).fit(X, y, sample_weight)
-        fitted = copy(model).set_params(warm_start=wanted)
-        del fitted._bench
-        fitted.history_, seen = model.history_[seen:], len(model.history_)
-        yield fitted
-        if interrupted.is_set():
-            return
+    model = unfitted(estimator, SVC(), parameters, KernelMachine, "SVC, SVR or NuSVR")
+    return SVMPath.of(model, X, y, Cs, sample_weight)
 
 
 class SVCCV(KernelClassifier):
@@ -259,21 +193,19 @@ class SVCCV(KernelClassifier):
         given = X
         X, y = self._check_fit(X, y)
         self._targets(y)
-        many = isinstance(self.Cs, Integral)
-        self.Cs_ = np.logspace(-2, 2, self.Cs) if many else np.sort(_checked_Cs(self.Cs))
+        self.Cs_ = grid_of(self.Cs)
         parameters = self.get_params(deep=False)
         for name in ("Cs", "gamma", "cv", "scoring"):
             del parameters[name]
         self.gammas_ = self._gammas(X)
-        self.scores_ = self._cross_validate(X, y, sample_weight, parameters)
+        in_folds = {**parameters, "probability": self.probability and self.scoring is not None}
+        models = [SVC(**in_folds, gamma=float(gamma)) for gamma in self.gammas_]
+        self.scores_ = Folds(self, X, y, sample_weight, self.cv).scores(models, self.Cs_)
         mean = self.scores_.mean(axis=2)
         best_gamma, best_C = np.unravel_index(np.argmax(mean), mean.shape)
         self.C_, self.best_score_ = float(self.Cs_[best_C]), float(mean[best_gamma, best_C])
         best = SVC(**parameters, C=self.C_, gamma=float(self.gammas_[best_gamma]))
-        best.set_callbacks(*getattr(self, "_skl_callbacks", ()))
-        best.fit(given, y, sample_weight)
-        known = {*best.get_params(deep=False), "_skl_callbacks"}
-        self.__dict__.update({k: v for k, v in vars(best).items() if k not in known})
+        adopt(self, best, given, y, sample_weight)
         return self
 
     def _gammas(self, X: ArrayLike) -> FloatArray:
@@ -290,30 +222,3 @@ class SVCCV(KernelClassifier):
         if choices.ndim > 1 or not choices.size:
             raise ValueError(f"gamma={self.gamma!r} must be one γ or a list of them")
         return np.array([resolve_gamma(gamma, X) for gamma in choices])
-
-    def _cross_validate(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, parameters: dict[str, Any]
-    ) -> FloatArray:
-        weights, rows = None, np.arange(_num_samples(X))
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            rows = np.flatnonzero(weights)
-        folds = list(check_cv(self.cv, y[rows], classifier=True).split(rows, y[rows]))
-        scorer = check_scoring(self, scoring=self.scoring)
-        parameters = {**parameters, "probability": self.probability and self.scoring is not None}
-        scores = np.empty((len(self.gammas_), len(self.Cs_), len(folds)))
-        for k, (train, test) in enumerate((rows[a], rows[b]) for a, b in folds):
-            some = None if weights is None else weights[train]
-            told = {} if weights is None else {"sample_weight": weights[test]}
-            for g, gamma in enumerate(self.gammas_):
-                model = SVC(**parameters, gamma=float(gamma))
-                X_train, y_train = _safe_split(model, X, y, train)
-                X_test, y_test = _safe_split(model, X, y, test, train)
-                along = list(_along(model, X_train, y_train, self.Cs_, some))
-                if len(along) < len(self.Cs_) or along[-1].stop_reason_ == "interrupted":
-                    raise KeyboardInterrupt("SVCCV was interrupted before it chose C")
-                for c, fitted in enumerate(along):
-                    scores[g, c, k] = scorer(fitted, X_test, y_test, **told)
-        return scores
