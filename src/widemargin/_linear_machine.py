@@ -71,6 +71,10 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         raise NotImplementedError
 
+    def _shaped(self, coef: FloatArray) -> FloatArray:
+        """`coef_` from one row a problem."""
+        return coef
+
     # -------------------------------------------------------------------------------------- fit
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
@@ -119,7 +123,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         def attributes(solutions: Sequence[LinearSolution]) -> dict[str, Any]:
             raw = [inputs.raw(s.certificate.w, s.certificate.b) for s in solutions]
             return {
-                "coef_": np.array([w for w, _ in raw]),
+                "coef_": self._shaped(np.array([w for w, _ in raw])),
                 "intercept_": np.array([b for _, b in raw]),
             }
 
@@ -204,7 +208,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         """f(x), one column an output."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._input_options)
-        return decision(X, self.coef_, self.intercept_, threads=self._threads)
+        return decision(X, np.atleast_2d(self.coef_), self.intercept_, threads=self._threads)
 
     @property
     def _input_options(self) -> dict[str, Any]:

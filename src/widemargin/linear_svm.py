@@ -303,6 +303,9 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
     def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
         return np.asarray(y, dtype=np.float64)[None], float(self.epsilon), False
 
+    def _shaped(self, coef: FloatArray) -> FloatArray:
+        return coef[0]
+
     def predict(self, X: ArrayLike) -> FloatArray:
         """f(x) of each example.
 
