@@ -304,7 +304,7 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         return np.asarray(y, dtype=np.float64)[None], float(self.epsilon), False
 
     def _shaped(self, coef: FloatArray) -> FloatArray:
-        return coef[0]
+        return np.asarray(coef[0])
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """f(x) of each example.
