@@ -9,11 +9,6 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import LinearSVC, LinearSVR
-from widemargin.reference_crammer_singer import (
-    CrammerSingerProblem,
-    crammer_singer_primal,
-    solve_crammer_singer,
-)
 from widemargin.reference_linear_svm import LinearProblem, primal, solve
 
 TOL = 1e-6  # of the relative gap
@@ -256,32 +251,3 @@ def test_one_against_the_rest(loss, weights, intercept, container, dtype, solver
 
 def one_against_the_rest(loss, weights, s, k):
     return optimum("three", loss, weights, s, 0.7, 0.0, int(k))
-
-
-@lru_cache
-def crammer_singer_optimum(weights, s):
-    X, y = data("three", 60)
-    codes = np.searchsorted([3, 7, 9], y)
-    problem = CrammerSingerProblem(X, codes, 0.7 * weighing(weights, y)[2], 3, s)
-    return problem, solve_crammer_singer(problem)
-
-
-@on_every_weight
-@on_every_intercept
-@on_every_format
-def test_crammer_singer(weights, intercept, container, dtype):
-    X, y = data("three", 60)
-    options, s = INTERCEPTS[intercept]
-    parameters, told, _ = weighing(weights, y)
-    model = LinearSVC(C=0.7, multi_class="crammer_singer", tol=TOL, **options, **parameters)
-    model.fit(container(X.astype(dtype)), y, **told)
-    problem, best = crammer_singer_optimum(weights, s)
-    b = np.broadcast_to(np.ravel(model.intercept_), 3)
-    value = crammer_singer_primal(problem, np.asarray(model.coef_, dtype=np.float64), b)
-
-    assert_certified(model)
-    assert_near(value, best.certificate.primal)
-    assert np.sum(model.primal_objective_) == pytest.approx(value, rel=1e-4)
-    X_test, _ = data("three", 2000, seed=5)
-    predicted = model.predict(container(X_test.astype(dtype)))
-    assert_predicts(predicted, X_test @ best.w.T + best.b, model.classes_)
