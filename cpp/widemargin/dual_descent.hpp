@@ -10,10 +10,13 @@
 //
 //   beta - g/h, moved towards 0 by epsilon/h, but not beyond, and clipped to lo..hi
 //
+// Without any curvature, as for an example of zeros, that is a bound, or 0: h is kept above 0.
+//
 // An example that is at lo, at hi or at 0, and would stay there if g changed by `patience`, is put
 // aside (shrinking): `kept` receives the others.
 #pragma once
 
+#include <cmath>
 #include <type_traits>
 
 #include "widemargin/linear_units.hpp"
@@ -44,6 +47,8 @@ double shift_of(const X& x, std::size_t l) {
     if constexpr (X::packed) return x[l].header.shift;
     return 0.0;
 }
+
+constexpr double kLeastCurvature = 1e-150;  // its inverse, times g, is finite
 
 template <class Weights, class X>
 DualTally dual_epoch(const X& x, const LinearState& state, const Standardization& s,
@@ -76,7 +81,7 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         if (violation > tally.violation) tally.violation = violation;
         if (!(violation > 0.0)) continue;
 
-        const double h = v.norm + epoch.intercept + v.ridge;
+        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kLeastCurvature);
         double after = before - g / h;
         const double threshold = epoch.epsilon / h;
         after = after > threshold    ? after - threshold
