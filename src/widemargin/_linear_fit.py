@@ -7,7 +7,7 @@ with the first and goes over to the second when the gap falls too slowly for wha
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,12 +117,17 @@ def solve_linear(
     iterations, forecast = 0, None
     if options.solver == "auto" and solver == "dual" and within_reach:
         forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
-    steps = _steps(problem, options, solver, start, trail)
     spent = 0.0
     reason: str | None = None
 
     def so_far() -> LinearSolution:
         return LinearSolution(best, solver, iterations, reason or "")
+
+    def last(more: int = 1) -> bool:
+        """Whether nothing will follow after so many more iterations."""
+        return control.reason() is not None or iterations + more >= options.max_iter
+
+    steps = _steps(problem, options, solver, start, trail, last)
 
     while reason is None:
         certificate, operations, done = next(steps, (None, 0.0, 0))
@@ -139,10 +144,10 @@ def solve_linear(
                 reason = "tol"
             elif forecast is not None and forecast.too_slow(relative, spent):
                 solver, forecast = "interior", None
-                steps = _steps(problem, options, solver, start, trail)
-        reason = reason or control.reason()
-        if reason is None and iterations >= options.max_iter:
-            reason = "max_iter"
+                steps = _steps(problem, options, solver, start, trail, last)
+            reason = reason or control.reason()
+            if reason is None and iterations >= options.max_iter:
+                reason = "max_iter"
     return so_far()
 
 
@@ -158,13 +163,17 @@ def _steps(
     solver: str,
     beta: FloatArray,
     trail: Trail | None,
+    last: Callable[..., bool],
 ) -> Iterator[tuple[Certificate | None, float, int]]:
-    """A certificate if there is one, operations, and whether that was an iteration."""
+    """A certificate if there is one, operations, and whether that was an iteration.
+
+    There is one after the `last`.
+    """
     if solver == "interior":
-        for certificate in interior_point(problem, options.tol, trail):
+        for certificate in interior_point(problem, options.tol, trail, last):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, beta, options.seed, options.tol)
+    yield from dual_descent(problem, beta, options.seed, options.tol, last)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:

@@ -24,7 +24,7 @@ from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_problem import LinearProblem
 from widemargin._typing import ArrayLike, FloatArray
 
-FIT_LEVEL = 6  # from a warning in `_linear_fit.warn` to the caller of fit
+FIT_LEVEL = 5  # from a warning in `_linear_fit.warn` to the caller of fit
 SOLVERS = {"auto": "auto", True: "dual", False: "interior"}
 
 
@@ -109,7 +109,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         def attributes(solutions: Sequence[LinearSolution]) -> dict[str, Any]:
             raw = [inputs.raw(s.certificate.w, s.certificate.b) for s in solutions]
             return {
-                "coef_": np.array([w for w, _ in raw]),
+                "coef_": np.array([w for w, _ in raw]) if labels else raw[0][0],
                 "intercept_": np.array([b for _, b in raw]),
             }
 
@@ -176,7 +176,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         """f(x), one column an output."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._input_options)
-        return decision(X, self.coef_, self.intercept_, threads=self._threads)
+        return decision(X, np.atleast_2d(self.coef_), self.intercept_, threads=self._threads)
 
     @property
     def _input_options(self) -> dict[str, Any]:
