@@ -28,6 +28,11 @@ inline bool close(const Tally& a, const Tally& b) {
            close(a.weight, b.weight);
 }
 
+inline bool close(const DualTally& a, const DualTally& b) {
+    return a.kept == b.kept && a.updates == b.updates && close(a.violation, b.violation) &&
+           close(a.sum, b.sum);
+}
+
 // ------------------------------------------------------------------------------------- data
 
 constexpr Layout layouts[] = {Layout::dense32, Layout::dense64, Layout::sparse32, Layout::sparse64};
@@ -76,6 +81,109 @@ struct Data {
     }
 
     double at(std::size_t l, std::size_t j) const { return x[l * width + j]; }
+};
+
+// How the inputs of some examples are standardised (0 and 1 if they are not), and packed.
+struct Inputs {
+    const Data& data;
+    bool standardized;
+    Doubles mean, scale;
+    std::size_t block;                 // of the packed examples
+    std::vector<std::int32_t> places;  // of their inputs
+
+    Inputs(Random& random, const Data& data, bool standardized)
+        : data(data),
+          standardized(standardized),
+          mean(random.vector(data.width)),
+          scale(random.vector(data.width)),
+          block(random.below(data.width + 1)) {
+        for (double& value : scale) value = 1.0 + 0.4 * value;
+        if (!standardized) {
+            mean.assign(data.width, 0.0);
+            scale.assign(data.width, 1.0);
+        }
+        Order shuffled = first_ones(data.width);
+        shuffle(shuffled.data(), data.width, random.below(1000), 0);
+        places.assign(shuffled.begin(), shuffled.end());
+    }
+
+    // xh
+    double at(std::size_t l, std::size_t j) const { return (data.at(l, j) - mean[j]) / scale[j]; }
+
+    // Calls train(rows, statistics) on the rows as they are, if dense, or packed; meanwhile each of
+    // `all_weights`, those of the inputs, is as that asks for it.
+    template <class Train>
+    auto visit(const Kernels& kernels, bool as_packed, const double* y, const double* weights,
+               std::initializer_list<Doubles*> all_weights, Train&& train) const {
+        if (!as_packed && is_dense(data.layout)) {
+            return train(data.rows(), standardized ? Standardization{mean.data(), scale.data()}
+                                                   : Standardization{});
+        }
+        Doubles centre(data.width);
+        for (std::size_t j = 0; j < data.width; ++j) {
+            if (places[j] >= static_cast<std::int32_t>(block))
+                centre[places[j]] = mean[j] / scale[j];
+        }
+        const Packed packed = pack(kernels, y, weights);
+        for (Doubles* w : all_weights) *w = to_places(*w);
+        const auto result =
+            train(packed.rows,
+                  standardized ? Standardization{centre.data(), nullptr} : Standardization{});
+        for (Doubles* w : all_weights) *w = from_places(*w);
+        return result;
+    }
+
+   private:
+    // The examples packed, in memory that is not a line too large.
+    struct Packed {
+        struct alignas(64) Line {
+            double values[8];
+        };
+        std::vector<std::int32_t> first_lines;
+        std::vector<Line> lines;
+        Rows rows;
+    };
+    Packed pack(const Kernels& kernels, const double* y, const double* weights) const {
+        const Rows plain = data.rows();
+        std::size_t size = 0;
+        for (std::size_t l = 0; l < data.count; ++l) {
+            std::size_t stored = 0;
+            for (std::size_t j = 0; j < data.width; ++j) {
+                stored += data.at(l, j) != 0.0 && places[j] >= static_cast<std::int32_t>(block);
+            }
+            size += (24 + 8 * block + 12 * stored + 63) / 64;
+        }
+        const Packing packing{block, places.data(), standardized ? mean.data() : nullptr,
+                              standardized ? scale.data() : nullptr};
+        CHECK(kernels.pack(plain, nullptr, nullptr, packing, nullptr, nullptr) == size,
+              "%s width %zu", kernels.isa, data.width);
+        Packed packed{std::vector<std::int32_t>(data.count + 1), std::vector<Packed::Line>(size),
+                      plain};
+        kernels.pack(plain, y, weights, packing, packed.first_lines.data(),
+                     reinterpret_cast<unsigned char*>(packed.lines.data()));
+        packed.rows = {Layout::packed, packed.lines.data(), packed.first_lines.data(),
+                       nullptr,        data.count,          data.width,
+                       block};
+        return packed;
+    }
+
+    // Weights of packed inputs: at their places, times the scale.
+    Doubles to_places(const Doubles& weights_of_inputs) const {
+        Doubles placed(weights_of_inputs.size());
+        for (std::size_t i = 0; i < placed.size(); ++i) {
+            const std::size_t j = i % data.width;
+            placed[i - j + places[j]] = weights_of_inputs[i] * scale[j];
+        }
+        return placed;
+    }
+    Doubles from_places(const Doubles& placed) const {
+        Doubles weights_of_inputs(placed.size());
+        for (std::size_t i = 0; i < placed.size(); ++i) {
+            const std::size_t j = i % data.width;
+            weights_of_inputs[i] = placed[i - j + places[j]] / scale[j];
+        }
+        return weights_of_inputs;
+    }
 };
 
 // Weights in [0.5, 1.5), every seventh zero.

@@ -66,6 +66,8 @@ void test_shuffle() {
 
 void test_stochastic_gradient(const Tables& tables);
 void test_decision(const Tables& tables);
+void test_combine(const Tables& tables);
+void test_dual_descent(const Tables& tables);
 void test_moments(const Tables& tables);
 void test_kernel_perceptron(const Tables& tables);
 
@@ -76,6 +78,8 @@ int main() {
     const Tables tables = widemargin::supported_kernels();
     test_stochastic_gradient(tables);
     test_decision(tables);
+    test_combine(tables);
+    test_dual_descent(tables);
     test_moments(tables);
     test_kernel_perceptron(tables);
     for (const auto* table : tables) test_criteria(*table);

@@ -214,6 +214,55 @@ void test_nothing_to_do(Random& random) {
     CHECK(one.run(60.0).done && one.measure(60.0).steps == 0, "one example");
 }
 
+// Other bounds after a solution: from t beta to the solution that a new solver finds there.
+void test_change_bounds(Random& random) {
+    struct Change {
+        double t, bounds;
+    };
+    bool moved = false;
+    for (const Source source : {Source::floats, Source::doubles}) {
+        for (const Task task : tasks) {
+            const std::size_t n = 50;
+            const Machine machine = make_machine(random, task, source, n);
+            for (const Shrinking shrinking : {Shrinking::never, Shrinking::checked}) {
+                const DecompositionOptions options{8, shrinking, tol, 4 * n * n, -1, 1};
+                Machine now = machine;
+                Decomposition solver(now.kernel, now.start, options);
+                solver.run(60.0);
+                // each change comes after the one before it
+                for (const auto [t, bounds] :
+                     {Change{1.0, 1.0}, {2.5, 2.5}, {1.0, 3.0}, {0.2, 0.2}, {0.5, 0.8}}) {
+                    now.text = machine.text + ", beta times " + std::to_string(t) +
+                               ", bounds times " + std::to_string(bounds) + ", shrinking " +
+                               std::to_string(static_cast<int>(shrinking));
+                    const char* text = now.text.c_str();
+                    for (std::size_t l = 0; l < n; ++l) {
+                        now.start.beta[l] *= t;
+                        now.start.lo[l] *= bounds;
+                        now.start.hi[l] *= bounds;
+                    }
+                    solver.change_bounds(t, now.start.lo, now.start.hi);
+                    DecompositionProgress progress = solver.measure(60.0);
+                    result_of(now, solver, progress, text);  // the cost and f of t beta
+                    CHECK(progress.complete && progress.steps == 0 && progress.iterations == 0 &&
+                              progress.kernel_values == 0 && progress.rows_wanted == 0 &&
+                              progress.rows_cached == 0,
+                          "%s: counts go on", text);
+                    progress = solver.run(60.0);
+                    CHECK(bounds != 1.0 || progress.steps == 0, "%s: moved", text);
+                    moved |= progress.steps > 0;
+
+                    Decomposition fresh(now.kernel, now.start, options);
+                    const Result expected = result_of(now, fresh, fresh.run(60.0), text);
+                    check_solution(now, result_of(now, solver, progress, text), tol,
+                                   expected.point.cost, text);
+                }
+            }
+        }
+    }
+    CHECK(moved, "no change of the bounds mattered");
+}
+
 }  // namespace
 
 void test_decomposition(Random& random) {
@@ -223,6 +272,7 @@ void test_decomposition(Random& random) {
     test_slices(random);
     test_max_steps(random);
     test_nothing_to_do(random);
+    test_change_bounds(random);
 }
 
 }  // namespace widemargin::tests

@@ -1,4 +1,4 @@
-// Linear models: passes of stochastic gradient, and outputs.
+// Linear models: passes of stochastic gradient, outputs, and sums of examples.
 #include <cmath>
 #include <vector>
 
@@ -8,24 +8,20 @@ namespace widemargin::tests {
 namespace {
 
 // A pass, by the core and by a plain loop.
-struct Problem {
-    const Data& data;
+struct Problem : Inputs {
     std::size_t outputs;
     Criterion criterion;
-    bool standardized, averaged, fit_intercept;
+    bool averaged, fit_intercept;
     Order order;
     Doubles y, weights;  // weights may be empty: all one
-    Doubles w, b, sum_w, sum_b, mean, scale, precision;
-    std::size_t block;                 // of the packed examples
-    std::vector<std::int32_t> places;  // of their inputs
+    Doubles w, b, sum_w, sum_b;
     double rate, slowing = 0.0, mu = 0.0, steps = 11.0;
 
     Problem(Random& random, const Data& data, std::size_t outputs, bool standardized, bool averaged,
             bool weighted, const Criterion& criterion)
-        : data(data),
+        : Inputs(random, data, standardized),
           outputs(outputs),
           criterion(criterion),
-          standardized(standardized),
           averaged(averaged),
           fit_intercept(random.below(4) != 0),
           order(random_order(random, data.count, data.count + 3)),
@@ -35,22 +31,7 @@ struct Problem {
           b(random.vector(outputs)),
           sum_w(averaged ? random.vector(outputs * data.width) : Doubles()),
           sum_b(averaged ? random.vector(outputs) : Doubles()),
-          mean(random.vector(data.width)),
-          scale(random.vector(data.width)),
-          precision(data.width),
-          block(random.below(data.width + 1)),
-          places(data.width),
-          rate(1.0 / (2.0 + static_cast<double>(data.width))) {  // stable for every criterion
-        for (double& value : scale) value = 1.0 + 0.4 * value;
-        if (!standardized) {
-            mean.assign(data.width, 0.0);
-            scale.assign(data.width, 1.0);
-        }
-        for (std::size_t j = 0; j < data.width; ++j) precision[j] = 1.0 / (scale[j] * scale[j]);
-        Order shuffled = first_ones(data.width);
-        shuffle(shuffled.data(), data.width, random.below(1000), 0);
-        places.assign(shuffled.begin(), shuffled.end());
-    }
+          rate(1.0 / (2.0 + static_cast<double>(data.width))) {}  // stable for every criterion
 
     // Equation (8.16) on explicitly centred rows, Algorithm 8.1 if mu = 0.  The sum of the weights
     // after every step is made as it is defined; outside it is kept as n w - sum.
@@ -74,7 +55,7 @@ struct Problem {
                 for (std::size_t j = 0; j < data.width; ++j) {
                     double& weight = w[k * data.width + j];
                     weight *= 1.0 - lambda * mu;
-                    weight += delta * (data.at(l, j) - mean[j]) * precision[j];
+                    weight += delta * at(l, j) / scale[j];
                 }
                 if (fit_intercept) b[k] += delta;
                 tally.updates += delta != 0.0;
@@ -91,79 +72,12 @@ struct Problem {
         return tally;
     }
 
-    // The examples packed, in memory that is not a line too large.
-    struct Packed {
-        struct alignas(64) Line {
-            double values[8];
-        };
-        std::vector<std::int32_t> first_lines;
-        std::vector<Line> lines;
-        Rows rows;
-    };
-    Packed pack(const Kernels& kernels) const {
-        const Rows plain = data.rows();
-        std::size_t size = 0;
-        for (std::size_t l = 0; l < data.count; ++l) {
-            std::size_t stored = 0;
-            for (std::size_t j = 0; j < data.width; ++j) {
-                stored += data.at(l, j) != 0.0 && places[j] >= static_cast<std::int32_t>(block);
-            }
-            size += (24 + 8 * block + 12 * stored + 63) / 64;
-        }
-        const Packing packing{block, places.data(), standardized ? mean.data() : nullptr,
-                              standardized ? scale.data() : nullptr};
-        CHECK(kernels.pack(plain, nullptr, nullptr, packing, nullptr, nullptr) == size,
-              "%s width %zu", kernels.isa, data.width);
-        Packed packed{std::vector<std::int32_t>(data.count + 1), std::vector<Packed::Line>(size),
-                      plain};
-        kernels.pack(plain, y.data(), weights.empty() ? nullptr : weights.data(), packing,
-                     packed.first_lines.data(),
-                     reinterpret_cast<unsigned char*>(packed.lines.data()));
-        packed.rows = {Layout::packed, packed.lines.data(), packed.first_lines.data(),
-                       nullptr,        data.count,          data.width,
-                       block};
-        return packed;
-    }
-
-    // Weights of packed inputs: at their places, times the scale.
-    Doubles to_places(const Doubles& weights_of_inputs) const {
-        Doubles placed(weights_of_inputs.size());
-        for (std::size_t i = 0; i < placed.size(); ++i) {
-            const std::size_t j = i % data.width;
-            placed[i - j + places[j]] = weights_of_inputs[i] * scale[j];
-        }
-        return placed;
-    }
-    Doubles from_places(const Doubles& placed) const {
-        Doubles weights_of_inputs(placed.size());
-        for (std::size_t i = 0; i < placed.size(); ++i) {
-            const std::size_t j = i % data.width;
-            weights_of_inputs[i] = placed[i - j + places[j]] / scale[j];
-        }
-        return weights_of_inputs;
-    }
-
     // Sparse examples are packed for training, dense ones may be.
     Tally run(const Kernels& kernels, int threads, bool as_packed = false) {
-        if (!as_packed && is_dense(data.layout)) {
-            return run_on(
-                kernels, threads, data.rows(),
-                standardized ? Standardization{mean.data(), scale.data()} : Standardization{});
-        }
-        Doubles centre(data.width);
-        for (std::size_t j = 0; j < data.width; ++j) {
-            if (places[j] >= static_cast<std::int32_t>(block))
-                centre[places[j]] = mean[j] / scale[j];
-        }
-        const Packed packed = pack(kernels);
-        w = to_places(w);
-        sum_w = to_places(sum_w);
-        const Tally tally =
-            run_on(kernels, threads, packed.rows,
-                   standardized ? Standardization{centre.data(), nullptr} : Standardization{});
-        w = from_places(w);
-        sum_w = from_places(sum_w);
-        return tally;
+        return visit(kernels, as_packed, y.data(), weights.empty() ? nullptr : weights.data(),
+                     {&w, &sum_w}, [&](const Rows& rows, const Standardization& statistics) {
+                         return run_on(kernels, threads, rows, statistics);
+                     });
     }
 
     Tally run_on(const Kernels& kernels, int threads, const Rows& rows,
@@ -319,6 +233,30 @@ void test_decision(const Tables& tables) {
                                         threads);
                         CHECK(close(found, expected), "%s width %zu layout %d outputs %zu",
                               table->isa, width, static_cast<int>(layout), outputs);
+                    }
+                }
+            }
+        }
+    }
+}
+
+void test_combine(const Tables& tables) {
+    Random random(15);
+    for (std::size_t width = 1; width <= 70; ++width) {
+        for (const Layout layout : layouts) {
+            for (const std::size_t count : {0, 1, 12}) {
+                const Data data(random, layout, count, width);
+                Doubles coef = random.vector(count), expected(width);
+                for (std::size_t l = 2; l < count; l += 3) coef[l] = 0.0;
+                for (std::size_t l = 0; l < count; ++l) {
+                    for (std::size_t j = 0; j < width; ++j) expected[j] += coef[l] * data.at(l, j);
+                }
+                for (const Kernels* table : tables) {
+                    for (const int threads : {1, 2}) {
+                        Doubles found(width, kNaN);
+                        table->combine(data.rows(), coef.data(), found.data(), threads);
+                        CHECK(close(found, expected), "%s width %zu layout %d, %zu examples",
+                              table->isa, width, static_cast<int>(layout), count);
                     }
                 }
             }

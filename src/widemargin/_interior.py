@@ -14,7 +14,7 @@ Ferris and Munson, 2002, for these problems). Eliminating α, s and ξ leaves a 
 iterations are enough whatever C is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +67,8 @@ class _Iterate:
             self.v = np.zeros(self.design.columns)
         self.f = self.design.outputs(self.v)
         if trail is None or trail.point is None:
-            self._centre(problem.c)
+            size = float(np.abs(self.margin).mean()) or 1.0  # of targets, and so of s; α is as c
+            self._centre(problem.c * (size if self.bounded else size**2))
 
     @property
     def cost(self) -> float:
@@ -108,10 +109,17 @@ class _Iterate:
         w = self.v[:-1]
         return 0.5 * (ratio - 1.0) ** 2 * float(w @ w) / ratio
 
+    def _products_after(self, t: float, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
+        total = float(((self.alpha + t * alpha) * (self.s + t * s)).sum())
+        if self.bounded:
+            total += float(((self.xi + t * xi) * (self.room - t * alpha)).sum())
+        return total
+
     @property
     def room(self) -> FloatArray:
         return self.problem.c - self.alpha
 
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def advance(self) -> bool:
         """One predictor, one corrector; False where rounding leaves no step."""
         q, total = self.problem.ridge, self.products
@@ -143,14 +151,17 @@ class _Iterate:
         upper = -self.xi * self.room if self.bounded else none
         _, _, alpha, s, xi = direction(-self.alpha * self.s, upper)
         t = self._furthest(alpha, s, xi)
-        reached = float(((self.alpha + t * alpha) * (self.s + t * s)).sum())
-        if self.bounded:
-            reached += float(((self.xi + t * xi) * (self.room - t * alpha)).sum())
-        goal = (reached / total) ** 3 * total / count  # μ
-        if self.bounded:
-            upper = goal - self.xi * self.room + alpha * xi
-        step = direction(goal - self.alpha * self.s - alpha * s, upper)
-        t = self._furthest(*step[2:])
+        goal = (self._products_after(t, alpha, s, xi) / total) ** 3 * total / count  # μ
+
+        def corrected(part: float) -> tuple[float, tuple[FloatArray, ...]]:
+            upper = goal - self.xi * self.room + part * alpha * xi if self.bounded else none
+            step = direction(goal - self.alpha * self.s - part * alpha * s, upper)
+            return self._furthest(*step[2:]), step
+
+        predicted = t
+        t, step = corrected(1.0)
+        if not self._products_after(t, *step[2:]) < total:  # it may do so for ever: less of it
+            t, step = corrected(predicted**2)
         if not t > SHORTEST or not np.all(np.isfinite(step[0])):
             return False
         self.v = self.v + t * step[0]
@@ -159,6 +170,12 @@ class _Iterate:
         self.s = self.s + t * step[3]
         self.xi = self.xi + t * step[4]
         return True
+
+    def certify(self) -> Certificate:
+        """Of a point that is not near the solution."""
+        beta = self.problem.feasible(self.beta)
+        w = self.problem.inputs.combine(beta)
+        return self.problem.certify(beta, w, (self.v[:-1], self.b))
 
     def _furthest(self, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
         """The longest step, up to 1, after which all are positive."""
@@ -172,20 +189,23 @@ class _Iterate:
 
 def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
     """Cholesky's, of a matrix that rounding may have made indefinite."""
-    shift = 0.0
-    for _ in range(20):
+    diagonal, shift = matrix.diagonal().copy(), 0.0
+    for _ in range(14):
         try:
             factor: tuple[FloatArray, bool] = cho_factor(matrix, check_finite=False)
             return factor
         except LinAlgError:
-            more = max(10 * shift, 1e-14 * float(np.trace(matrix)))
-            matrix[np.diag_indices_from(matrix)] += more - shift
+            more = max(10 * shift, 1e-14)
+            matrix[np.diag_indices_from(matrix)] = (1.0 + more) * diagonal
             shift = more
     return np.full_like(matrix, np.nan), False  # no step comes of it
 
 
 def interior_point(
-    problem: LinearProblem, tol: float, trail: Trail | None = None
+    problem: LinearProblem,
+    tol: float,
+    trail: Trail | None = None,
+    last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[Certificate | None]:
     """Iterates towards the solution: a certificate, or None where there is none yet.
 
@@ -197,6 +217,8 @@ def interior_point(
         The relative gap at which certificates begin to be worth their passes.
     trail : Trail, optional
         Where to start, and where to leave a point for the next problem of a path.
+    last : callable
+        Whether nothing will follow after this iteration: then a certificate is worth its passes.
 
     Yields
     ------
@@ -211,8 +233,12 @@ def interior_point(
             trail.point, trail.c = iterate.point, problem.c
             left = iterate.products <= NEAR * iterate.shift(trail.ahead)
         if relative > wanted:
-            yield None
+            yield iterate.certify() if last() else None
             continue
         beta, wanted = problem.feasible(iterate.beta), 0.9 * relative
         w = problem.inputs.combine(beta)
-        yield problem.certify(beta, w, (w, iterate.b))
+        certificate = problem.certify(beta, w, (w, iterate.b))
+        if iterate.cost < certificate.primal:  # where α of both sides cancel, v has more digits
+            certificate = min(certificate, iterate.certify(), key=lambda one: one.primal)
+        yield certificate
+    yield iterate.certify()

@@ -6,7 +6,7 @@ with the first and goes over to the second when the gap falls too slowly for wha
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -161,15 +161,19 @@ def solve_linear(
     iterations, forecast = 0, None
     if options.solver == "auto" and solver == "dual" and within_reach:
         forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
-    steps = _steps(problem, options, solver, first, trail)
-    if start is not None:  # it may be good enough
-        steps = chain([(start, 1.0, 0)], steps)
     spent = 0.0
     reason: str | None = None
 
     def so_far() -> LinearSolution:
         return LinearSolution(best, solver, iterations, reason or "")
 
+    def last(more: int = 1) -> bool:
+        """Whether nothing will follow after so many more iterations."""
+        return control.reason() is not None or iterations + more >= options.max_iter
+
+    steps = _steps(problem, options, solver, first, trail, last)
+    if start is not None:  # it may be good enough
+        steps = chain([(start, 1.0, 0)], steps)
     while reason is None:
         certificate, operations, done = next(steps, (None, 0.0, 0))
         if not operations and not done:
@@ -185,10 +189,10 @@ def solve_linear(
                 reason = "tol"
             elif forecast is not None and done and forecast.too_slow(relative, spent):
                 solver, forecast = "interior", None
-                steps = _steps(problem, options, solver, first, trail)
-        reason = reason or control.reason()
-        if reason is None and iterations >= options.max_iter:
-            reason = "max_iter"
+                steps = _steps(problem, options, solver, first, trail, last)
+            reason = reason or control.reason()
+            if reason is None and iterations >= options.max_iter:
+                reason = "max_iter"
     return so_far()
 
 
@@ -204,13 +208,17 @@ def _steps(
     solver: str,
     start: Certificate,
     trail: Trail | None,
+    last: Callable[..., bool],
 ) -> Iterator[tuple[Certificate | None, float, int]]:
-    """A certificate if there is one, operations, and whether that was an iteration."""
+    """A certificate if there is one, operations, and whether that was an iteration.
+
+    There is one after the `last`.
+    """
     if solver == "interior":
-        for certificate in interior_point(problem, options.tol, trail):
+        for certificate in interior_point(problem, options.tol, trail, last):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, start.beta, start.b, options.seed, options.tol)
+    yield from dual_descent(problem, start.beta, start.b, options.seed, options.tol, last)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:

@@ -31,7 +31,7 @@ from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_problem import Certificate, LinearProblem
 from widemargin._typing import ArrayLike, FloatArray
 
-FIT_LEVEL = 6  # from a warning in `_linear_fit.warn` to the caller of fit
+FIT_LEVEL = 5  # from a warning in `_linear_fit.warn` to the caller of fit
 SOLVERS = {"auto": "auto", True: "dual", False: "interior"}
 
 
