@@ -34,7 +34,6 @@ def dual_descent(
     beta: FloatArray,
     intercept: float,
     seed: int,
-    tol: float,
     last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[tuple[Certificate | None, float, int]]:
     """Epochs from a β within its bounds, in native calls of some 20 ms.
@@ -49,8 +48,6 @@ def dual_descent(
         Where to start, if it is free.
     seed : int
         Of the orders of the examples.
-    tol : float
-        The relative gap that is wanted.
     last : callable
         Whether nothing follows after 0 or 1 more epochs: a certificate is then worth its passes.
 

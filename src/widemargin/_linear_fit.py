@@ -25,7 +25,6 @@ from widemargin._linear_problem import Certificate, LinearProblem
 from widemargin._typing import FloatArray
 
 __all__ = [
-    "SOLVERS",
     "Course",
     "Former",
     "LinearOptions",
@@ -37,7 +36,6 @@ __all__ = [
     "warn",
 ]
 
-SOLVERS = ("auto", "dual", "interior")
 MOST_COLUMNS = 1000  # for "auto" to think of the interior-point method
 ITERATIONS = 20.0  # that it takes, about
 PER_EXAMPLE, PER_PRODUCT = 250.0, 0.07  # nanoseconds of an iteration, measured
@@ -50,7 +48,7 @@ class LinearOptions:
 
     tol: float = 1e-4  # relative duality gap
     max_iter: int = 1000
-    solver: str = "auto"
+    solver: str = "auto"  # or "dual", "interior"
     seed: int = 0
 
 
@@ -218,7 +216,7 @@ def _steps(
         for certificate in interior_point(problem, options.tol, trail, last):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, start.beta, start.b, options.seed, options.tol, last)
+    yield from dual_descent(problem, start.beta, start.b, options.seed, last)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:

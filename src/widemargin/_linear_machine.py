@@ -1,5 +1,6 @@
 """What the linear support vector machines share: parameters, inputs, fit, outputs."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -60,16 +61,17 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------- what models override
 
+    @abstractmethod
     def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
         """One row of targets a problem, ε, and whether they are labels."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         """Weights of the examples; None when all are one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
-        raise NotImplementedError
+        """Checked inputs and targets."""
 
     def _shaped(self, coef: FloatArray) -> FloatArray:
         """`coef_` from one row a problem."""
