@@ -5,18 +5,6 @@
 namespace widemargin {
 namespace {
 
-// The statistics of implicitly standardised inputs, checked against the rows.
-Standardization standardization_of(const Rows& x, const std::optional<Vector<const double>>& mean,
-                                   const std::optional<Vector<const double>>& scale) {
-    require(x.layout != Layout::sparse32 && x.layout != Layout::sparse64,
-            "sparse examples must be packed for training");
-    require(scale.has_value() == (mean.has_value() && x.layout != Layout::packed),
-            "mean and scale go together, but packed examples are scaled already");
-    require((!mean || mean->shape(0) == x.width) && (!scale || scale->shape(0) == x.width),
-            "the standardisation does not fit the examples");
-    return {data_or_null(mean), data_or_null(scale)};
-}
-
 using DualTuple = std::tuple<std::size_t, std::int64_t, double, double>;
 
 // `variables` has a row an example: beta, lo, hi, target, norm, ridge.

@@ -204,6 +204,7 @@ NB_MODULE(_core, m) {
     m.def("criterion", &criterion, "name"_a, "parameter"_a, "y"_a, "f"_a, "value"_a.noconvert(),
           "derivative"_a.noconvert());
     m.def("shuffle", &shuffle_order, "order"_a.noconvert(), "seed"_a, "epoch"_a);
+    bind_committees(m);
     bind_kernel_machines(m);
     bind_linear_machines(m);
     m.def("cpu_features", &cpu_features);

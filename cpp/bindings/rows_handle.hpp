@@ -143,12 +143,26 @@ void require_order(const Order& order, const Rows& x) {
     require(exist, "order names an example that does not exist");
 }
 
+// The statistics of implicitly standardised inputs, checked against the rows.
+inline Standardization standardization_of(const Rows& x,
+                                          const std::optional<Vector<const double>>& mean,
+                                          const std::optional<Vector<const double>>& scale) {
+    require(x.layout != Layout::sparse32 && x.layout != Layout::sparse64,
+            "sparse examples must be packed for training");
+    require(scale.has_value() == (mean.has_value() && x.layout != Layout::packed),
+            "mean and scale go together, but packed examples are scaled already");
+    require((!mean || mean->shape(0) == x.width) && (!scale || scale->shape(0) == x.width),
+            "the standardisation does not fit the examples");
+    return {data_or_null(mean), data_or_null(scale)};
+}
+
 // No more threads than CPUs: OpenMP ends the process when it cannot start those asked for.
 inline int at_most_one_a_cpu(int threads) {
     const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
     return std::clamp(threads, 1, static_cast<int>(cpus));
 }
 
+void bind_committees(nb::module_& m);
 void bind_kernel_machines(nb::module_& m);
 void bind_linear_machines(nb::module_& m);
 

@@ -1,4 +1,5 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
+#include "widemargin/committee.hpp"
 #include "widemargin/dual_descent.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/kernel_rows.hpp"
@@ -22,6 +23,8 @@ const Kernels table = {
     dual_descent,
     squared_norms,
     kernel_perceptron,
+    train_committees,
+    committee_scores,
     evaluate_criterion,
     kernel_rows,
     add_known_rows,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "widemargin/committee_problem.hpp"
 #include "widemargin/kernel_problem.hpp"
 
 namespace widemargin {
@@ -154,6 +155,10 @@ struct Kernels {
                               const DualEpoch&);
     void (*squared_norms)(const Rows&, const Standardization&, double* out);
     Tally (*kernel_perceptron)(const KernelBlock&);
+    CommitteeTally (*train_committees)(const Rows&, const Committees&, const Standardization&,
+                                       const CommitteePass&);
+    void (*committee_scores)(const Rows&, const Committees&, const Standardization&, double* out,
+                             int threads);
     void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
                       double* value, double* derivative);
     void (*kernel_rows)(const KernelFunction&, const RowList&, const PackedView&, const RowUse&);

@@ -1,0 +1,93 @@
+// widemargin._core, committees of units: passes of the Simple MLP and their outputs.
+#include "rows_handle.hpp"
+
+namespace widemargin {
+namespace {
+
+template <class T>
+using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+// `v` has blocks of units, those of one committee after those of another.
+Committees committees_of(const Rows& x, const Cube<float>& v, const Matrix<const float>& alive,
+                         const Vector<double>& b) {
+    require(v.shape(1) == x.width + kExtraRows && v.shape(2) == kUnits,
+            "a block must have a row an input and two more, of one entry a unit");
+    require(alive.shape(1) == kUnits, "alive must have one entry a unit");
+    require(v.shape(0) == alive.shape(0) * b.shape(0), "v must have all blocks of all committees");
+    return {b.shape(0), alive.shape(0), x.width, v.data(), alive.data(), b.data()};
+}
+
+CommitteeTargets targets_of(const std::string& name) {
+    if (name == "binary") return CommitteeTargets::binary;
+    if (name == "one_against_rest") return CommitteeTargets::one_against_rest;
+    require(name == "best_other", "targets must be binary, one_against_rest or best_other");
+    return CommitteeTargets::best_other;
+}
+
+using CommitteeTuple =
+    std::tuple<std::int64_t, double, double, double, std::int64_t, std::int64_t>;
+
+CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<const float> alive,
+                                Vector<double> b, std::optional<Vector<const double>> mean,
+                                std::optional<Vector<const double>> scale,
+                                Vector<const std::int64_t> order, Vector<const double> y,
+                                std::optional<Vector<const double>> weights,
+                                const std::string& targets, double margin, double rate,
+                                bool fit_intercept, int threads, bool lock_free) {
+    const Rows& x = rows.view();
+    const Standardization s = standardization_of(x, mean, scale);
+    const Committees committees = committees_of(x, v, alive, b);
+    require(y.shape(0) == x.count, "y must have one entry an example");
+    require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+    require_order(order, x);
+    const CommitteeTargets kind = targets_of(targets);
+    require((kind == CommitteeTargets::binary) == (b.shape(0) == 1),
+            "one committee is for two classes, several for more");
+    for (std::size_t i = 0; i < order.shape(0); ++i) {
+        const double code = y(static_cast<std::size_t>(order(i)));
+        require(kind == CommitteeTargets::binary ||
+                    (code >= 0 && code < static_cast<double>(b.shape(0))),
+                "y names a class that does not exist");
+    }
+    const CommitteePass pass{order.data(),
+                             order.shape(0),
+                             y.data(),
+                             data_or_null(weights),
+                             kind,
+                             margin,
+                             rate,
+                             fit_intercept,
+                             0.0,
+                             0,
+                             at_most_one_a_cpu(threads),
+                             lock_free};
+    nb::gil_scoped_release release;
+    const CommitteeTally t = kernels().train_committees(x, committees, s, pass);
+    return {t.updates, t.criterion, t.errors, t.weight, t.active, t.reached};
+}
+
+void committee_scores(const RowsHandle& rows, Cube<float> v, Matrix<const float> alive,
+                      Vector<double> b, std::optional<Vector<const double>> mean,
+                      std::optional<Vector<const double>> scale, Matrix<double> out, int threads) {
+    const Rows& x = rows.view();
+    const Standardization s = standardization_of(x, mean, scale);
+    const Committees committees = committees_of(x, v, alive, b);
+    require(out.shape(0) == x.count && out.shape(1) == b.shape(0), "out has the wrong shape");
+    nb::gil_scoped_release release;
+    kernels().committee_scores(x, committees, s, out.data(), at_most_one_a_cpu(threads));
+}
+
+}  // namespace
+
+void bind_committees(nb::module_& m) {
+    m.def("train_committees", &train_committees, "rows"_a, "v"_a.noconvert(), "alive"_a,
+          "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "order"_a, "y"_a,
+          "weights"_a.none(), "targets"_a, "margin"_a, "rate"_a, "fit_intercept"_a, "threads"_a,
+          "lock_free"_a);
+    m.def("committee_scores", &committee_scores, "rows"_a, "v"_a.noconvert(), "alive"_a,
+          "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(),
+          "out"_a.noconvert(), "threads"_a);
+    m.attr("units_per_block") = kUnits;
+}
+
+}  // namespace widemargin
