@@ -24,16 +24,20 @@ CommitteeTargets targets_of(const std::string& name) {
     return CommitteeTargets::best_other;
 }
 
-using CommitteeTuple =
-    std::tuple<std::int64_t, double, double, double, std::int64_t, std::int64_t>;
+UnitName units_of(const std::string& name) {
+    require(name == "hard_tanh" || name == "sign", "units must be hard_tanh or sign");
+    return name == "sign" ? UnitName::sign : UnitName::hard_tanh;
+}
+
+using CommitteeTuple = std::tuple<std::int64_t, double, double, double, std::int64_t, std::int64_t>;
 
 CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<const float> alive,
                                 Vector<double> b, std::optional<Vector<const double>> mean,
                                 std::optional<Vector<const double>> scale,
                                 Vector<const std::int64_t> order, Vector<const double> y,
                                 std::optional<Vector<const double>> weights,
-                                const std::string& targets, double margin, double rate,
-                                bool fit_intercept, int threads, bool lock_free) {
+                                const std::string& units, const std::string& targets, double margin,
+                                double rate, bool fit_intercept, int threads, bool lock_free) {
     const Rows& x = rows.view();
     const Standardization s = standardization_of(x, mean, scale);
     const Committees committees = committees_of(x, v, alive, b);
@@ -49,18 +53,10 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
                     (code >= 0 && code < static_cast<double>(b.shape(0))),
                 "y names a class that does not exist");
     }
-    const CommitteePass pass{order.data(),
-                             order.shape(0),
-                             y.data(),
-                             data_or_null(weights),
-                             kind,
-                             margin,
-                             rate,
-                             fit_intercept,
-                             0.0,
-                             0,
-                             at_most_one_a_cpu(threads),
-                             lock_free};
+    const CommitteePass pass{
+        order.data(), order.shape(0), y.data(), data_or_null(weights), units_of(units),
+        kind,         margin,         rate,     fit_intercept,         at_most_one_a_cpu(threads),
+        lock_free};
     nb::gil_scoped_release release;
     const CommitteeTally t = kernels().train_committees(x, committees, s, pass);
     return {t.updates, t.criterion, t.errors, t.weight, t.active, t.reached};
@@ -68,13 +64,15 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
 
 void committee_scores(const RowsHandle& rows, Cube<float> v, Matrix<const float> alive,
                       Vector<double> b, std::optional<Vector<const double>> mean,
-                      std::optional<Vector<const double>> scale, Matrix<double> out, int threads) {
+                      std::optional<Vector<const double>> scale, const std::string& units,
+                      Matrix<double> out, int threads) {
     const Rows& x = rows.view();
     const Standardization s = standardization_of(x, mean, scale);
     const Committees committees = committees_of(x, v, alive, b);
     require(out.shape(0) == x.count && out.shape(1) == b.shape(0), "out has the wrong shape");
+    const UnitName kind = units_of(units);
     nb::gil_scoped_release release;
-    kernels().committee_scores(x, committees, s, out.data(), at_most_one_a_cpu(threads));
+    kernels().committee_scores(x, committees, s, kind, out.data(), at_most_one_a_cpu(threads));
 }
 
 }  // namespace
@@ -82,10 +80,10 @@ void committee_scores(const RowsHandle& rows, Cube<float> v, Matrix<const float>
 void bind_committees(nb::module_& m) {
     m.def("train_committees", &train_committees, "rows"_a, "v"_a.noconvert(), "alive"_a,
           "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "order"_a, "y"_a,
-          "weights"_a.none(), "targets"_a, "margin"_a, "rate"_a, "fit_intercept"_a, "threads"_a,
-          "lock_free"_a);
+          "weights"_a.none(), "units"_a, "targets"_a, "margin"_a, "rate"_a, "fit_intercept"_a,
+          "threads"_a, "lock_free"_a);
     m.def("committee_scores", &committee_scores, "rows"_a, "v"_a.noconvert(), "alive"_a,
-          "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(),
+          "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "units"_a,
           "out"_a.noconvert(), "threads"_a);
     m.attr("units_per_block") = kUnits;
 }

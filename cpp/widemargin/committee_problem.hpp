@@ -24,7 +24,8 @@ struct Committees {
     std::size_t block_size() const { return (width + kExtraRows) * kUnits; }
 };
 
-// When an example is learnt, and by which committees (committee.hpp).
+// What a unit says and when it learns, and which committees learn an example (committee_rules.hpp).
+enum class UnitName { hard_tanh, sign };
 enum class CommitteeTargets { binary, one_against_rest, best_other };
 
 struct CommitteePass {
@@ -32,12 +33,11 @@ struct CommitteePass {
     std::size_t count;
     const double* y;        // +-1, or class codes 0..K-1
     const double* weights;  // one an example, or null
+    UnitName units;
     CommitteeTargets targets;
     double margin;  // beta
     double rate;    // lambda
     bool fit_intercept;
-    double dropout;      // the part of the blocks that a visit leaves out
-    std::uint64_t seed;  // of what is left out
     int threads;
     bool lock_free;  // threads take examples, not units: quick, but no two runs are the same
 };

@@ -19,9 +19,9 @@ namespace widemargin::WIDEMARGIN_ISA {
 
 // What is the same for all examples of a pass.
 struct Centring {
-    const double* mean;              // of dense inputs; c of packed ones
-    std::vector<double> precision;   // 1 / scale of dense inputs
-    double c_dot_c = 0.0;            // packed inputs only
+    const double* mean;             // of dense inputs; c of packed ones
+    std::vector<double> precision;  // 1 / scale of dense inputs
+    double c_dot_c = 0.0;           // packed inputs only
     std::size_t width;
     bool split;  // whether c is taken into account by t
 

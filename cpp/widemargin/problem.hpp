@@ -157,7 +157,7 @@ struct Kernels {
     Tally (*kernel_perceptron)(const KernelBlock&);
     CommitteeTally (*train_committees)(const Rows&, const Committees&, const Standardization&,
                                        const CommitteePass&);
-    void (*committee_scores)(const Rows&, const Committees&, const Standardization&, double* out,
+    void (*committee_scores)(const Rows&, Committees, const Standardization&, UnitName, double* out,
                              int threads);
     void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
                       double* value, double* derivative);
