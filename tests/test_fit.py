@@ -279,3 +279,43 @@ def test_without_warm_start_fit_starts_again(name):
     clf.fit(X, CLASSES).fit(X, NOISY)
     assert_array_equal(clf.decision_function(X), first)
     assert len(clf.history_) == 4
+
+
+# --------------------------------------------------------------------------------- schedules
+
+
+def rates_of_visits(monkeypatch, **options):
+    rates = []
+    visit = _linear.LinearLearner.visit
+    monkeypatch.setattr(_linear, "OPERATIONS_PER_CALL", 75 * 15)  # 75 rows of 5 inputs a call
+    monkeypatch.setattr(
+        _linear.LinearLearner,
+        "visit",
+        lambda self, order, rate: rates.append(rate) or visit(self, order, rate),
+    )
+    options = {"learning_rate": 1.0, "max_iter": 2, "tol": None, "random_state": 0} | options
+    return MarginPerceptron(**options), rates
+
+
+def test_a_schedule_that_ends_changes_within_an_epoch(monkeypatch):
+    clf, rates = rates_of_visits(monkeypatch, schedule="linear")
+    clf.fit(X, NOISY)
+    assert rates == [1.0, 0.75, 0.5, 0.25]
+    assert [record["learning_rate"] for record in clf.history_] == [1.0, 0.5]
+
+
+def test_other_schedules_keep_their_rate_for_an_epoch(monkeypatch):
+    clf, rates = rates_of_visits(monkeypatch, schedule="decay", decay=1.0)
+    clf.fit(X, NOISY)
+    assert rates == [1.0, 1.0, 0.5, 0.5]
+
+
+def test_a_warm_start_begins_a_new_cycle(monkeypatch):
+    clf, rates = rates_of_visits(monkeypatch, schedule="linear", warm_start=True)
+    clf.fit(X, NOISY).fit(X, NOISY)
+    assert rates == [1.0, 0.75, 0.5, 0.25] * 2
+
+
+def test_online_learning_refuses_a_schedule_that_ends():
+    with pytest.raises(ValueError, match="'cosine' ends after max_iter epochs"):
+        MarginPerceptron(schedule="cosine").partial_fit(X, NOISY)

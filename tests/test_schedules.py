@@ -4,13 +4,15 @@ from itertools import pairwise
 
 import pytest
 
-from widemargin.schedules import SCHEDULES, make_schedule
+from widemargin.schedules import ENDING_SCHEDULES, SCHEDULES, make_schedule
+
+FALLING = [name for name in SCHEDULES if name != "one_cycle"]
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", FALLING)
 @pytest.mark.parametrize("learning_rate", [1e-4, 0.3, 2.0])
 def test_every_schedule_starts_at_the_rate_and_never_rises(name, learning_rate):
-    rate = make_schedule(name, learning_rate, decay=0.3, power_t=0.25)
+    rate = make_schedule(name, learning_rate, decay=0.3, power_t=0.25, epochs=50)
     rates = [rate(epoch) for epoch in range(50)]
     assert rates[0] == learning_rate
     assert all(0 < later <= earlier for earlier, later in pairwise(rates))
@@ -26,6 +28,15 @@ def test_every_schedule_starts_at_the_rate_and_never_rises(name, learning_rate):
         ("invscaling", {}, 3, 0.05),  # 0.1 / sqrt(4)
         ("invscaling", {"power_t": 2.0}, 1, 0.025),
         ("invscaling", {"power_t": 0.0}, 7, 0.1),
+        ("linear", {"epochs": 8}, 6.5, 0.1 * 1.5 / 8),
+        ("linear", {"epochs": 8}, 8, 0.0),
+        ("cosine", {"epochs": 6}, 2, 0.075),  # (1 + cos 60°) / 2 = 3/4
+        ("cosine", {"epochs": 6}, 6, 0.0),
+        ("one_cycle", {"epochs": 10}, 0, 0.004),
+        ("one_cycle", {"epochs": 10}, 1.5, 0.052),  # half way between 0.004 and 0.1
+        ("one_cycle", {"epochs": 10}, 3, 0.1),
+        ("one_cycle", {"epochs": 10}, 6.5, 0.0500002),
+        ("one_cycle", {"epochs": 10}, 10, 4e-7),
     ],
 )
 def test_rates_of_the_formulas(name, options, epoch, expected):
@@ -33,5 +44,12 @@ def test_rates_of_the_formulas(name, options, epoch, expected):
 
 
 def test_an_unknown_schedule_is_named_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"schedule='cosine'.*constant, decay, invscaling"):
-        make_schedule("cosine", 0.1)
+    with pytest.raises(ValueError, match=r"schedule='step'.*constant, decay, invscaling"):
+        make_schedule("step", 0.1)
+
+
+@pytest.mark.parametrize("name", ENDING_SCHEDULES)
+def test_a_schedule_that_ends_must_know_where(name):
+    with pytest.raises(ValueError, match="number of epochs"):
+        make_schedule(name, 0.1)
+    assert make_schedule(name, 0.1, epochs=5).epochs == 5

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import _core
 from widemargin._typing import IntArray
+from widemargin.schedules import Schedule
 
 __all__ = ["Learner", "Outcome", "Plan", "Tally", "interrupt_flag", "train"]
 
@@ -28,7 +30,7 @@ class Tally(NamedTuple):
 
     updates: int
     criterion: float
-    errors: float
+    errors: float  # weights of misclassified examples; or squared errors, in variances of y
     weight: float
 
     def __add__(self, other: tuple[Any, ...]) -> "Tally":
@@ -45,10 +47,13 @@ class Learner(Protocol):
         """Trains on these examples, one after the other, in place."""
 
     def validate(self) -> tuple[float, float] | None:
-        """Criterion and error on the validation examples, if there are any."""
+        """Criterion and error on the validation examples, if there are any.
 
-    def margin(self) -> float:
-        """The margin ρ = 2/‖w‖."""
+        The error of a regression is 1 − R², the part of the variance that it leaves unexplained.
+        """
+
+    def margin(self) -> float | None:
+        """The margin ρ = 2/‖w‖, of a classifier."""
 
     def measures(self, criterion: float) -> dict[str, float]:
         """What its history has beside the common values, for an epoch's mean criterion."""
@@ -68,7 +73,7 @@ class Plan:
     """When to stop, and in which order and steps to go."""
 
     max_iter: int
-    rate: Callable[[int], float]
+    rate: Schedule
     decay: bool = False  # weight decay: also an epoch without updates changes the weights
     needed: float = 0.0  # epochs before which `tol` does not stop (Theorem 8.1)
     seed: int | None = None  # None: the order given
@@ -78,6 +83,12 @@ class Plan:
     n_iter_no_change: int = 5
     time_limit: float | None = None
     verbose: int = 0
+
+    def rate_at(self, epoch: int, part: float) -> float:
+        """λ after a part of an epoch. A schedule that ends spans the epochs of this call."""
+        if self.rate.epochs is None:
+            return self.rate(epoch)
+        return self.rate(epoch - self.first_epoch + part)
 
 
 @dataclass
@@ -186,13 +197,14 @@ def train(
             order = _order(learner.order, plan.seed, epoch)
             resumed = epoch == plan.first_epoch and plan.first_row < len(order)
             done = plan.first_row if resumed else 0
+            rate = partial(_rate_after, plan, epoch, done, len(order))
             order = order[done:]
-            tally, visited = _epoch(learner, order, plan.rate(epoch), deadline, interrupted)
+            tally, visited = _epoch(learner, order, rate, deadline, interrupted)
             complete = visited == len(order)
             outcome.n_iter += complete
             outcome.rows_done = 0 if complete else done + visited
 
-            record = _record(learner, tally, epoch, visited, plan.rate(epoch))
+            record = _record(learner, tally, epoch, visited, rate(0))
             record["seconds"] = time.perf_counter() - start
             outcome.history.append(record)
             _check_finite(estimator, record)
@@ -237,10 +249,15 @@ def _order(examples: IntArray, seed: int | None, epoch: int) -> IntArray:
     return order
 
 
+def _rate_after(plan: Plan, epoch: int, done: int, count: int, visited: int) -> float:
+    """λ when `visited` more examples than `done` of the `count` of an epoch were visited."""
+    return plan.rate_at(epoch, (done + visited) / count)
+
+
 def _epoch(
     learner: Learner,
     order: IntArray,
-    rate: float,
+    rate: Callable[[int], float],
     deadline: float,
     interrupted: threading.Event,
 ) -> tuple[Tally, int]:
@@ -249,7 +266,7 @@ def _epoch(
     for first in range(0, len(order), learner.rows_per_call):
         if first and (interrupted.is_set() or time.perf_counter() > deadline):
             return tally, first  # never before the first call: every record has examples
-        tally += learner.visit(order[first : first + learner.rows_per_call], rate)
+        tally += learner.visit(order[first : first + learner.rows_per_call], rate(first))
     return tally, len(order)
 
 
@@ -267,7 +284,8 @@ def _record(
     validation = learner.validate()
     if validation is not None:
         record["validation_criterion"], record["validation_error"] = validation
-    record["margin"] = learner.margin()
+    if (margin := learner.margin()) is not None:
+        record["margin"] = margin
     record["learning_rate"] = rate
     record.update(learner.measures(record["criterion"]))
     return record

@@ -200,8 +200,8 @@ class MarginPerceptron(LinearClassifier):
         The step λ of the first epoch. "auto" is :math:`0.1\,\beta / (\overline{\|x\|^2} + 1)`: an
         update moves f(x) of its own example by a tenth of the margin. With `partial_fit`, from
         the examples of the first call.
-    schedule : {"constant", "decay", "invscaling"}, default="decay"
-        How λ changes from epoch to epoch; see `widemargin.schedules.make_schedule`.
+    schedule : {"constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, default="decay"
+        How λ changes; see `widemargin.schedules.make_schedule`. The last three end at `max_iter`.
     decay : float, default=0.1
         λ/(1 + decay · epoch), for ``schedule="decay"``.
     power_t : float, default=0.5

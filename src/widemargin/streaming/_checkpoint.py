@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from widemargin._base import _comparable
 from widemargin._files import PathLike
+from widemargin._model import comparable
 from widemargin.persistence import ModelFileError, load, save
 from widemargin.streaming._chunk import Position
 from widemargin.streaming._facts import Facts
@@ -133,7 +133,7 @@ class Checkpoint(BaseEstimator):  # type: ignore[misc]
             )
         saved, now = (m.get_params(deep=False) for m in (self.model, model))
         for name in now:
-            if _comparable(saved[name]) != _comparable(now[name]):
+            if comparable(saved[name]) != comparable(now[name]):
                 raise ValueError(
                     f"{path}: has {name}={saved[name]!r}, the model {name}={now[name]!r}; give the "
                     "same model, or name another checkpoint"

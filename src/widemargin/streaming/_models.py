@@ -6,7 +6,7 @@ however many chunks it has.
 
 from typing import Any
 
-from widemargin._base import IterativeClassifier
+from widemargin._base import IterativeModel
 from widemargin._linear import LinearClassifier
 
 
@@ -42,13 +42,13 @@ def epochs_done(model: Any) -> int:
 
 def before_chunk(model: Any, epoch: int) -> None:
     """Tells the schedule which epoch it is."""
-    if isinstance(model, IterativeClassifier) and hasattr(model, "_epochs_done"):
+    if isinstance(model, IterativeModel) and hasattr(model, "_epochs_done"):
         model._epochs_done = epoch
 
 
 def after_chunk(model: Any, *, first: bool) -> None:
     """Merges the record of a chunk into that of its pass, unless it is the first of the pass."""
-    if first or not isinstance(model, IterativeClassifier):
+    if first or not isinstance(model, IterativeModel):
         return
     *earlier, total, chunk = model.history_
     rows = total["rows"] + chunk["rows"]
@@ -61,7 +61,7 @@ def after_chunk(model: Any, *, first: bool) -> None:
 
 def conclude(model: Any, *, epochs: int, reason: str, seconds: float) -> None:
     """Says how training ended in the attributes that `fit` would set."""
-    if isinstance(model, IterativeClassifier) and hasattr(model, "classes_"):
+    if isinstance(model, IterativeModel) and model._begun:
         model.n_iter_ = model.best_iter_ = epochs
         model.stop_reason_ = reason
         model.fit_time_ = seconds
