@@ -1,7 +1,8 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
-#include "widemargin/dual_descent.hpp"
+#include "widemargin/dual_course.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/kernel_rows.hpp"
+#include "widemargin/losses.hpp"
 #include "widemargin/moments.hpp"
 #include "widemargin/pair_steps.hpp"
 #include "widemargin/stochastic_gradient.hpp"
@@ -20,7 +21,9 @@ const Kernels table = {
     pack,
     moments,
     dual_descent,
+    dual_course,
     squared_norms,
+    losses,
     kernel_perceptron,
     evaluate_criterion,
     kernel_rows,
