@@ -10,6 +10,7 @@ using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 // `v` has blocks of units, those of one committee after those of another.
 Committees committees_of(const Rows& x, const Cube<float>& v, const Matrix<const float>& alive,
                          const Vector<double>& b) {
+    require(!x.starts, "sparse examples must be packed for committees");
     require(v.shape(1) == x.width + kExtraRows && v.shape(2) == kUnits,
             "a block must have a row an input and two more, of one entry a unit");
     require(alive.shape(1) == kUnits, "alive must have one entry a unit");

@@ -1,34 +1,46 @@
 // widemargin._core, linear support vector machines: epochs of dual coordinate descent, and what
 // they need.
+#include <nanobind/stl/pair.h>
+
 #include "rows_handle.hpp"
 
 namespace widemargin {
 namespace {
 
-using DualTuple = std::tuple<std::size_t, std::int64_t, double, double>;
+// Epochs of one problem, and the order in which they visit its examples.
+struct CourseHandle {
+    std::vector<std::int64_t> order;
+    DualCourse course;
+
+    CourseHandle(std::size_t examples, std::uint64_t seed, double intercept, bool free, double sum)
+        : order(examples), course{examples, order.data(), seed, intercept, free, sum} {}
+    CourseHandle(const CourseHandle&) = delete;
+};
 
 // `variables` has a row an example: beta, lo, hi, target, norm, ridge.
-DualTuple dual_descent(const RowsHandle& rows, Vector<double> w, Vector<double> b,
-                       Matrix<double> variables, Vector<std::int64_t> order,
-                       std::optional<Vector<const double>> mean,
-                       std::optional<Vector<const double>> scale, double epsilon, double intercept,
-                       double patience) {
+std::int64_t dual_course(const RowsHandle& rows, Vector<double> w, Vector<double> b,
+                         Matrix<double> variables, CourseHandle& handle, Vector<double> sums,
+                         std::optional<Vector<const double>> mean,
+                         std::optional<Vector<const double>> scale, double epsilon,
+                         double relaxation, std::uint64_t epochs, std::int64_t enough, std::int64_t visits) {
     static_assert(sizeof(DualVariable) == 6 * sizeof(double));
     const Rows& x = rows.view();
     const Standardization s = standardization_of(x, mean, scale);
     require(w.shape(0) == x.width, "w must have one entry an input");
     require(b.shape(0) == 1, "b must have one entry");
+    require(sums.shape(0) == x.width + 2, "sums must have two entries more than inputs");
     require(variables.shape(0) == x.count && variables.shape(1) == 6,
             "variables must have six entries an example");
-    require_order(order, x);
+    require(handle.order.size() == x.count, "the course is one of other examples");
+    require(relaxation >= 1.0 && relaxation < 2.0, "relaxation must be in [1, 2)");
     const LinearState state{1, w.data(), b.data(), nullptr, nullptr, 0.0};
-    const DualEpoch epoch{
-        order.data(), order.shape(0), reinterpret_cast<DualVariable*>(variables.data()),
-        epsilon,      intercept,      patience,
-        order.data()};
+    DualEpoch like{};
+    like.variables = reinterpret_cast<DualVariable*>(variables.data());
+    like.epsilon = epsilon;
+    like.relaxation = relaxation;
     nb::gil_scoped_release release;
-    const DualTally tally = kernels().dual_descent(x, state, s, epoch);
-    return {tally.kept, tally.updates, tally.violation, tally.sum};
+    return kernels().dual_course(x, state, s, like, handle.course, sums.data(), {epochs, enough},
+                                 visits);
 }
 
 void squared_norms(const RowsHandle& rows, std::optional<Vector<const double>> mean,
@@ -49,12 +61,35 @@ void combine(const RowsHandle& rows, Vector<const double> coef, Vector<double> o
     kernels().combine(x, coef.data(), out.data(), at_most_one_a_cpu(threads));
 }
 
+std::pair<double, double> losses(Vector<const double> f, Vector<const double> d, double t,
+                                 Vector<const double> target, Vector<const double> c,
+                                 double epsilon, bool labels, bool squared) {
+    const std::size_t count = f.shape(0);
+    require(d.shape(0) == count && target.shape(0) == count && c.shape(0) == count,
+            "d, target and c must have one entry an example");
+    nb::gil_scoped_release release;
+    const LossSums sums = kernels().losses({count, target.data(), c.data(), epsilon, labels, squared},
+                                           f.data(), d.data(), t);
+    return {sums.value, sums.slope};
+}
+
 }  // namespace
 
 void bind_linear_machines(nb::module_& m) {
-    m.def("dual_descent", &dual_descent, "rows"_a, "w"_a.noconvert(), "b"_a.noconvert(),
-          "variables"_a.noconvert(), "order"_a.noconvert(), nb::kw_only(), "mean"_a.none(),
-          "scale"_a.none(), "epsilon"_a, "intercept"_a, "patience"_a);
+    nb::class_<CourseHandle>(m, "DualCourse")
+        .def(nb::init<std::size_t, std::uint64_t, double, bool, double>(), "examples"_a, "seed"_a,
+             "intercept"_a, "free"_a, "sum"_a)
+        .def_prop_ro("epoch", [](const CourseHandle& h) { return h.course.epoch; })
+        .def_prop_ro("visits", [](const CourseHandle& h) { return h.course.visits; })
+        .def("reached", [](const CourseHandle& h, std::uint64_t epochs, std::int64_t enough) {
+            return DualEnd{epochs, enough}.reached(h.course);
+        });
+    m.def("dual_course", &dual_course, "rows"_a, "w"_a.noconvert(), "b"_a.noconvert(),
+          "variables"_a.noconvert(), "course"_a, "sums"_a.noconvert(), nb::kw_only(),
+          "mean"_a.none(), "scale"_a.none(), "epsilon"_a, "relaxation"_a, "epochs"_a, "enough"_a,
+          "visits"_a);
+    m.def("losses", &losses, "f"_a, "d"_a, "t"_a, nb::kw_only(), "target"_a, "c"_a, "epsilon"_a,
+          "labels"_a, "squared"_a);
     m.def("combine", &combine, "rows"_a, "coef"_a, "out"_a.noconvert(), "threads"_a);
     m.def("squared_norms", &squared_norms, "rows"_a, "mean"_a.none(), "scale"_a.none(),
           "out"_a.noconvert());

@@ -41,6 +41,8 @@ auto* data_or_null(const std::optional<Array>& array) {
 
 // ---------------------------------------------------------------------------------- inputs
 
+constexpr std::size_t kMostColumns = std::size_t{1} << 31;
+
 // Packed examples serve stochastic_gradient only.
 inline void require_plain(const Rows& x) {
     require(x.layout != Layout::packed, "packed examples cannot be read here");
@@ -67,10 +69,12 @@ class RowsHandle {
         const auto stored = static_cast<std::size_t>(starts(count));
         require(stored <= columns.shape(0) && stored <= values.shape(0),
                 "indptr points behind the end of indices or data");
-        for (std::size_t i = 0; i < stored; ++i) {
-            require(columns(i) >= 0 && static_cast<std::size_t>(columns(i)) < width,
-                    "a column index is outside the matrix");
+        const std::int32_t* j = columns.data();
+        bool inside = true;
+        for (std::size_t i = 0; i < stored; ++i) {  // no early exit: compiled to vectors
+            inside &= static_cast<std::uint32_t>(j[i]) < std::min(width, kMostColumns);
         }
+        require(inside, "a column index is outside the matrix");
         const auto layout = sizeof(T) == 4 ? Layout::sparse32 : Layout::sparse64;
         return {{layout, values.data(), columns.data(), starts.data(), count, width},
                 {nb::cast(values), nb::cast(columns), nb::cast(starts)}};
@@ -147,8 +151,7 @@ void require_order(const Order& order, const Rows& x) {
 inline Standardization standardization_of(const Rows& x,
                                           const std::optional<Vector<const double>>& mean,
                                           const std::optional<Vector<const double>>& scale) {
-    require(x.layout != Layout::sparse32 && x.layout != Layout::sparse64,
-            "sparse examples must be packed for training");
+    require(!mean || !x.starts, "sparse examples must be packed to be standardised");
     require(scale.has_value() == (mean.has_value() && x.layout != Layout::packed),
             "mean and scale go together, but packed examples are scaled already");
     require((!mean || mean->shape(0) == x.width) && (!scale || scale->shape(0) == x.width),

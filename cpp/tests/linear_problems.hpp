@@ -110,12 +110,15 @@ struct Inputs {
     // xh
     double at(std::size_t l, std::size_t j) const { return (data.at(l, j) - mean[j]) / scale[j]; }
 
-    // Calls train(rows, statistics) on the rows as they are, if dense, or packed; meanwhile each of
-    // `all_weights`, those of the inputs, is as that asks for it.
+    bool sparse_serves = false;  // as it is, unless it is standardised
+
+    // Calls train(rows, statistics) on the rows as they are, if they serve, or packed; meanwhile
+    // each of `all_weights`, those of the inputs, is as that asks for it.
     template <class Train>
     auto visit(const Kernels& kernels, bool as_packed, const double* y, const double* weights,
                std::initializer_list<Doubles*> all_weights, Train&& train) const {
-        if (!as_packed && is_dense(data.layout)) {
+        const bool serves = is_dense(data.layout) || (sparse_serves && !standardized);
+        if (!as_packed && serves) {
             return train(data.rows(), standardized ? Standardization{mean.data(), scale.data()}
                                                    : Standardization{});
         }

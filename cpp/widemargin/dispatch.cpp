@@ -53,6 +53,7 @@ Kernels choose() {
         if (std::strcmp(best.isa, "avx512") == 0) {
             best.stochastic_gradient = avx2::table.stochastic_gradient;
             best.dual_descent = avx2::table.dual_descent;
+            best.dual_course = avx2::table.dual_course;
         }
 #endif
         return best;

@@ -11,6 +11,9 @@
 //   beta - g/h, moved towards 0 by epsilon/h, but not beyond, and clipped to lo..hi
 //
 // Without any curvature, as for an example of zeros, that is a bound, or 0: h is kept above 0.
+// With relaxation omega, 1 <= omega < 2, the step goes omega times as far (Mangasarian and
+// Musicant, 1999), but not beyond a bound, nor beyond 0, where the slope jumps by 2 epsilon: up to
+// there the objective is a parabola, and still falls.
 //
 // An example that is at lo, at hi or at 0, and would stay there if g changed by `patience`, is put
 // aside (shrinking): `kept` receives the others.
@@ -87,6 +90,10 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         after = after > threshold    ? after - threshold
                 : after < -threshold ? after + threshold
                                      : 0.0;
+        if (after != 0.0) {
+            const double further = before + epoch.relaxation * (after - before);
+            after = further * after > 0.0 ? further : 0.0;
+        }
         after = after > hi ? hi : after < lo ? lo : after;
         const double delta = after - before;
         if (delta == 0.0) continue;
@@ -99,9 +106,13 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
     return tally;
 }
 
-// Calls visitor(rows, unit type as a pointer) for the kind of rows and inputs.
+// Calls visitor(rows, unit type as a pointer) for the kind of rows and inputs. Sparse rows serve as
+// they are, unless their inputs are standardised.
 template <class Visitor>
 decltype(auto) with_unit(const Rows& rows, const Standardization& s, Visitor&& visitor) {
+    if (rows.starts) {
+        return with_rows(rows, [&](auto x) { return visitor(x, static_cast<RawUnit*>(nullptr)); });
+    }
     return with_training_rows(rows, [&](auto x) {
         using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
         return s.mean ? visitor(x, static_cast<Standardized*>(nullptr))

@@ -1,8 +1,9 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
 #include "widemargin/committee.hpp"
-#include "widemargin/dual_descent.hpp"
+#include "widemargin/dual_course.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/kernel_rows.hpp"
+#include "widemargin/losses.hpp"
 #include "widemargin/moments.hpp"
 #include "widemargin/pair_steps.hpp"
 #include "widemargin/stochastic_gradient.hpp"
@@ -21,7 +22,9 @@ const Kernels table = {
     pack,
     moments,
     dual_descent,
+    dual_course,
     squared_norms,
+    losses,
     kernel_perceptron,
     train_committees,
     committee_scores,

@@ -114,6 +114,7 @@ struct DualEpoch {
     double intercept;    // r, the square of the constant input; 0 without an intercept
     double patience;     // how safe an example must be to be put aside
     std::int64_t* kept;  // receives the examples that were not put aside; may be `order`
+    double relaxation = 1.0;  // omega: a step goes so much further than to the best beta
 };
 
 struct DualTally {
@@ -121,6 +122,49 @@ struct DualTally {
     std::int64_t updates = 0;
     double violation = 0.0;  // the largest, each measured just before its own update
     double sum = 0.0;        // of the changes of beta
+};
+
+// Epochs of it, one after the other, which a call may leave anywhere (dual_course.hpp).
+struct DualCourse {
+    std::size_t examples;  // L
+    std::int64_t* order;   // L: in front the examples of this epoch
+    std::uint64_t seed;
+    double intercept;  // r, or for a free intercept the square of its input, which may grow
+    bool free;         // whether the intercept is free
+    double sum;        // of beta
+
+    std::uint64_t epoch = 0;              // complete ones
+    std::size_t active = 0;               // examples of this epoch; 0: it has not begun
+    std::size_t visited = 0, kept = 0;    // of these
+    std::int64_t visits = 0;              // of all epochs
+    double patience = 0.0;                // with which it began
+    double violation = 0.0;               // the largest of this epoch so far,
+    double of_all = 0.0;                  // and of the last epoch over all examples
+    double excess = 0.0;                  // |sum of beta| after the last epoch, of a free intercept
+};
+
+// Where to leave them: after so many epochs, or behind the first one after so many visits.
+struct DualEnd {
+    std::uint64_t epochs;
+    std::int64_t visits;
+
+    bool reached(const DualCourse& course) const {
+        return course.visited == 0 && (course.epoch >= epochs || course.visits >= visits);
+    }
+};
+
+// The losses of examples at f + t d (losses.hpp).
+struct Losses {
+    std::size_t count;
+    const double* target;
+    const double* c;  // costs
+    double epsilon;
+    bool labels;   // targets are +-1, and f beyond them costs nothing
+    bool squared;  // losses are squares
+};
+
+struct LossSums {
+    double value, slope;
 };
 
 // One block of the dual perceptron: `tile` holds the kernel between its examples.
@@ -153,7 +197,11 @@ struct Kernels {
                     const double* weights, double* mean, double* variance);
     DualTally (*dual_descent)(const Rows&, const LinearState&, const Standardization&,
                               const DualEpoch&);
+    std::int64_t (*dual_course)(const Rows&, const LinearState&, const Standardization&,
+                                const DualEpoch&, DualCourse&, double* sums, const DualEnd&,
+                                std::int64_t visits);
     void (*squared_norms)(const Rows&, const Standardization&, double* out);
+    LossSums (*losses)(const Losses&, const double* f, const double* d, double t);
     Tally (*kernel_perceptron)(const KernelBlock&);
     CommitteeTally (*train_committees)(const Rows&, const Committees&, const Standardization&,
                                        const CommitteePass&);

@@ -159,14 +159,13 @@ struct SparseRow {
     std::size_t count;
 
     [[gnu::always_inline]] double dot(const double* w) const {
-        double even = 0.0, odd = 0.0;
+        double sums[4] = {};  // short chains, as an update must wait for the sum
         std::size_t i = 0;
-        for (; i + 2 <= count; i += 2) {
-            even += w[j[i]] * x[i];
-            odd += w[j[i + 1]] * x[i + 1];
+        for (; i + 4 <= count; i += 4) {
+            for (std::size_t k = 0; k < 4; ++k) sums[k] += w[j[i + k]] * x[i + k];
         }
-        if (i < count) even += w[j[i]] * x[i];
-        return even + odd;
+        for (; i < count; ++i) sums[i % 4] += w[j[i]] * x[i];
+        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
     }
     [[gnu::always_inline]] void add_to(double* w, double a) const {
         for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
@@ -198,6 +197,7 @@ template <class T>
 struct SparseRows {
     using Value = T;
     using Row = SparseRow<T>;
+    static constexpr bool packed = false;
     const T* values;
     const std::int32_t* columns;
     const std::int64_t* starts;
@@ -205,6 +205,14 @@ struct SparseRows {
     Row operator[](std::size_t l) const {
         const auto first = starts[l];
         return {values + first, columns + first, static_cast<std::size_t>(starts[l + 1] - first)};
+    }
+
+    [[gnu::always_inline]] void prefetch(std::size_t l) const {
+        prefetch_lines(values + starts[l], values + starts[l + 1]);
+        prefetch_lines(columns + starts[l], columns + starts[l + 1]);
+    }
+    [[gnu::always_inline]] void prefetch_start(std::size_t l) const {
+        __builtin_prefetch(starts + l);
     }
 };
 

@@ -154,19 +154,46 @@ class Decomposition:
     def change_bounds(self, t: float, lo: FloatArray, hi: FloatArray) -> None: ...
     def state(self, beta: FloatArray, f: FloatArray) -> None: ...
 
-def dual_descent(
+@final
+class DualCourse:
+    """Epochs of dual coordinate descent, which a call may leave anywhere."""
+
+    def __init__(
+        self, examples: int, seed: int, intercept: float, free: bool, sum: float
+    ) -> None: ...
+    @property
+    def epoch(self) -> int: ...  # complete ones
+    @property
+    def visits(self) -> int: ...
+    def reached(self, epochs: int, enough: int) -> bool: ...
+
+def dual_course(
     rows: Rows,
     w: FloatArray,
     b: FloatArray,
     variables: FloatArray,
-    order: IntArray,
+    course: DualCourse,
+    sums: FloatArray,
     *,
     mean: FloatArray | None,
     scale: FloatArray | None,
     epsilon: float,
-    intercept: float,
-    patience: float,
-) -> tuple[int, int, float, float]: ...
+    relaxation: float,
+    epochs: int,
+    enough: int,
+    visits: int,
+) -> int: ...  # visits; it ends after `epochs` epochs, or the first one after `enough` visits
+def losses(
+    f: FloatArray,
+    d: FloatArray,
+    t: float,
+    *,
+    target: FloatArray,
+    c: FloatArray,
+    epsilon: float,
+    labels: bool,
+    squared: bool,
+) -> tuple[float, float]: ...
 def combine(rows: Rows, coef: FloatArray, out: FloatArray, threads: int) -> None: ...
 def squared_norms(
     rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray

@@ -1,11 +1,7 @@
-r"""Dual coordinate descent for linear support vector machines (cpp/widemargin/dual_descent.hpp).
+r"""Dual coordinate descent for linear support vector machines (cpp/widemargin/dual_course.hpp).
 
-A free intercept asks for :math:`\sum_l \beta_l = 0`, which no single β can keep. The method of
-multipliers does: an intercept that is penalised for its distance from a centre is one more input,
-and after each epoch the centre moves to where the intercept is.
-
-The weights swing about their limit from epoch to epoch; their mean is a much better point, as the
-cost is convex.
+The weights swing about their limit from epoch to epoch. Their mean is a better point, as the cost
+is convex, and the best one on the line through both, or a multiple of that, better still.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,14 +15,14 @@ from widemargin._typing import FloatArray
 __all__ = ["dual_descent"]
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
-CHECKS = 1.4  # epochs between certificates grow by this factor
-FIRST_CHECK = 10
+FIRST_CHECK = 10  # epochs before the first certificate
+CHECKS = 1.3  # the visits of examples between certificates grow by this factor
+LEAST = 1.0  # and are as many as this times the examples, at least
+RELAXATION = 1.4  # how much further a step goes than to the best β: fewer epochs, as measured
 A_CALL = 30_000.0  # operations that a native call takes, however few examples it has
 PASSES = 50.0  # operations an example of a certificate, about
-SAFE = 0.05  # of the largest violation: by how much examples that are put aside satisfy theirs
-SETTLED = 0.3  # of the violation of all examples: what is left when they are looked at again
+NEVER = np.iinfo(np.int64).max
 FREE = 1.0  # the square of the constant input of a free intercept, at first
-UNBALANCED = 0.01  # the part of Σ|β| that |Σβ| may be before that square grows
 
 
 def dual_descent(
@@ -34,6 +30,7 @@ def dual_descent(
     beta: FloatArray,
     intercept: float,
     seed: int,
+    most: int,
     last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[tuple[Certificate | None, float, int]]:
     """Epochs from a β within its bounds, in native calls of some 20 ms.
@@ -48,8 +45,10 @@ def dual_descent(
         Where to start, if it is free.
     seed : int
         Of the orders of the examples.
+    most : int
+        Epochs after which there is a certificate in any case.
     last : callable
-        Whether nothing follows after 0 or 1 more epochs: a certificate is then worth its passes.
+        Whether nothing follows after 0 more epochs: a certificate is then worth its passes.
 
     Yields
     ------
@@ -58,67 +57,47 @@ def dual_descent(
     operations : float
         How much was done since the last time.
     done : int
-        1 after an epoch.
+        How many epochs were completed.
     """
     examples, count = problem.inputs.training, problem.inputs.count
-    low, high = problem.bounds
-    columns = [beta, low, high, problem.target, examples.norms, problem.ridge]
+    columns = [beta, *problem.bounds, problem.target, examples.norms, problem.ridge]
     variables = np.stack(columns, axis=1)
     beta = variables[:, 0]
     w = examples.to_core(problem.inputs.combine(beta))
     free, total = problem.intercept == np.inf, float(beta.sum())
     square = FREE if free else problem.intercept
     b = np.array([square * total + (intercept if free else 0.0)])
+    course = _core.DualCourse(count, seed, square, free, total)
     average = _Average(len(w))
-    active, patience, at_first, before = np.arange(count), np.inf, np.inf, 0.0
-    epoch, next_check = 0, FIRST_CHECK
-    per_call = max(1, int(OPERATIONS_PER_CALL / examples.operations))
+    at_once = max(1, int(OPERATIONS_PER_CALL / examples.operations))
+    epochs, enough = min(FIRST_CHECK, most), NEVER  # the next certificate
     while True:
-        order = active.copy()
-        _core.shuffle(order, seed, epoch)
-        kept, worst = [], 0.0
-        for first in range(0, len(order), per_call):
-            some = order[first : first + per_call]
-            n, _, violation, change = _core.dual_descent(
-                examples.rows,
-                w,
-                b,
-                variables,
-                some,
-                mean=examples.mean,
-                scale=examples.scale,
-                epsilon=problem.epsilon,
-                intercept=square,
-                patience=patience,
-            )
-            kept.append(some[:n])
-            worst, total = max(worst, violation), total + change
-            if last(0):
-                break
-            yield None, len(some) * examples.operations + A_CALL, 0
-        epoch += 1
-        if free:
-            excess = abs(total)
-            if excess > 0.5 * before and excess > UNBALANCED * np.abs(beta).sum():
-                square *= 2.0  # the centre is far off, and slow
-            b[0], before = b[0] + square * total, excess
-        average.add(w, float(b[0]))
-        if len(order) == count:
-            at_first = worst
-        if worst <= SETTLED * at_first:  # all of them are looked at again
-            active, patience = np.arange(count), np.inf
-        else:
-            active, patience = np.concatenate(kept), SAFE * worst
-        if epoch < next_check and not last():
-            yield None, 0.0, 1
-            continue
-        next_check = max(epoch + 1, int(CHECKS * epoch))
-        point = min(
-            ((examples.from_core(v), bias) for v, bias in (average.take(), (w, float(b[0])))),
-            key=problem.cost,
+        before = course.epoch
+        visits = _core.dual_course(
+            examples.rows,
+            w,
+            b,
+            variables,
+            course,
+            average.now,
+            mean=examples.mean,
+            scale=examples.scale,
+            epsilon=problem.epsilon,
+            relaxation=RELAXATION,
+            epochs=epochs,
+            enough=enough,
+            visits=at_once,
         )
-        yield problem.certify(beta.copy(), examples.from_core(w), point), PASSES * count, 1
-        active, patience = np.arange(count), np.inf
+        operations, done = visits * examples.operations + A_CALL, course.epoch - before
+        if not course.reached(epochs, enough) and not last(0):
+            yield None, operations, done
+            continue
+        points = ((examples.from_core(v), bias) for v, bias in (average.take(w, b), (w, b)))
+        point = problem.best_near(*((v, float(bias[0])) for v, bias in points))
+        certificate = problem.certify(beta.copy(), examples.from_core(w), point)
+        yield certificate, operations + PASSES * count, done
+        epochs = most
+        enough = course.visits + int(max(LEAST * count, (CHECKS - 1.0) * course.visits))
 
 
 class _Average:
@@ -127,11 +106,10 @@ class _Average:
     def __init__(self, width: int) -> None:
         self.now, self.before = np.zeros(width + 2), np.zeros(width + 2)  # sums of w, b and 1
 
-    def add(self, w: FloatArray, b: float) -> None:
-        self.now[:-2] += w
-        self.now[-2:] += (b, 1.0)
-
-    def take(self) -> tuple[FloatArray, float]:
+    def take(self, w: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean; (w, b) before the first epoch is complete."""
         total = self.now + self.before
+        if total[-1] == 0.0:
+            return w, b
         self.now, self.before = np.zeros_like(total), self.now
-        return total[:-2] / total[-1], float(total[-2] / total[-1])
+        return total[:-2] / total[-1], total[-2:-1] / total[-1]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
+FEW = 16  # integers that may be classes without a further look
 CONSTANT = 1e-12  # a standard deviation below this part of the mean is rounding
 
 
@@ -77,14 +78,29 @@ def _class_weights(class_weight: ArrayLike, classes: ArrayLike, y: ArrayLike) ->
 
 def check_labels(y: ArrayLike) -> ArrayLike:
     """The classes of y: two or more."""
-    check_classification_targets(y)
-    classes = np.unique(y)
+    classes = _few_integers(y)
+    if classes is None:
+        check_classification_targets(y)
+        classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only ({classes.tolist()[0]!r}); a classifier needs examples of "
             "two or more"
         )
     return classes
+
+
+def _few_integers(y: ArrayLike) -> ArrayLike:
+    """The values of integers that lie close together, sorted; None for others.
+
+    Counted, which is much faster than to sort them.
+    """
+    if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype.kind not in "iu" or not len(y):
+        return None
+    low, high = int(y.min()), int(y.max())
+    if high - low >= FEW:
+        return None
+    return (np.flatnonzero(np.bincount((y - y.min()).astype(np.intp))) + low).astype(y.dtype)
 
 
 def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:

@@ -175,7 +175,7 @@ class _Iterate:
         """Of a point that is not near the solution."""
         beta = self.problem.feasible(self.beta)
         w = self.problem.inputs.combine(beta)
-        return self.problem.certify(beta, w, (self.v[:-1], self.b))
+        return self.problem.certify(beta, w, self.problem.point(self.v[:-1], self.b))
 
     def _furthest(self, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
         """The longest step, up to 1, after which all are positive."""
@@ -237,7 +237,7 @@ def interior_point(
             continue
         beta, wanted = problem.feasible(iterate.beta), 0.9 * relative
         w = problem.inputs.combine(beta)
-        certificate = problem.certify(beta, w, (w, iterate.b))
+        certificate = problem.certify(beta, w, problem.point(w, iterate.b))
         if iterate.cost < certificate.primal:  # where α of both sides cancel, v has more digits
             certificate = min(certificate, iterate.certify(), key=lambda one: one.primal)
         yield certificate

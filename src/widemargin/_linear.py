@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import make_pipeline
@@ -30,11 +29,11 @@ from widemargin import _core
 from widemargin._base import Examples, IterativeClassifier
 from widemargin._fit import Tally
 from widemargin._inputs import Standardization, as_rows, decision
+from widemargin._linear_inputs import DENSITY_TO_PACK, filled, packed
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
-DENSITY_TO_PACK = 0.35  # dense inputs with a smaller part of non-zeros are packed too
 
 FEATURE_MAPS: dict[str, Any] = {
     "polynomial": lambda seed: PolynomialFeatures(degree=2, include_bias=False),
@@ -102,33 +101,18 @@ class LinearLearner:
         self.scale = moments.scale if self.standardize else np.ones_like(moments.mean)
         self.mean = moments.mean if self.standardize else np.zeros_like(moments.mean)
         sparse = sp.issparse(self.examples.X)
-        sample = self.examples.X[:: max(1, self.examples.X.shape[0] // 1000)]
-        filled = (sample != 0).sum(axis=0) / sample.shape[0]  # the non-zero part of each input
-        self.packed = sparse or (self.examples.repeated and filled.mean() < DENSITY_TO_PACK)
+        self.packed = sparse
+        if not sparse and not self.examples.repeated:
+            return
+        part = filled(self.examples.X)
+        self.packed = sparse or part.mean() < DENSITY_TO_PACK
         if self.packed:
-            self._pack(np.asarray(filled).ravel() > 0.5)
-
-    def _pack(self, block: NDArray[np.bool_]) -> None:
-        """All that a visit needs of an example side by side (packed_rows.hpp).
-
-        Inputs that are mostly non-zero form a block, in front of the others.
-        """
-        examples, count = self.examples, self.examples.X.shape[0]
-        self.inputs = np.argsort(~block, kind="stable")  # the input at each place
-        places = np.argsort(self.inputs).astype(np.int32)
-        self.centre = np.where(block, 0.0, self.mean / self.scale)[self.inputs]
-        size = int(block.sum())
-        self.rows = _core.Rows.packed(
-            self.rows,
-            examples.y,
-            examples.weights,
-            self.mean if self.standardize else None,
-            self.scale if self.standardize else None,
-            places,
-            size,
-            np.empty(count + 1, dtype=np.int32),
-            np.empty(self.rows.packed_bytes(places, size), dtype=np.uint8),
-        )
+            block = part > 0.5
+            statistics = (self.mean, self.scale) if self.standardize else (None, None)
+            self.rows, self.inputs = packed(
+                self.rows, block, *statistics, self.examples.y, self.examples.weights
+            )
+            self.centre = np.where(block, 0.0, self.mean / self.scale)[self.inputs]
 
     def _to_core(self, w: FloatArray) -> FloatArray:
         """Weights as the core trains them: w itself, or those of packed inputs."""

@@ -93,7 +93,7 @@ def resume(problem: LinearProblem, beta: FloatArray, b: float, ratio: float) -> 
     are there again. The start is the one of the higher D; the cost is that of the former w.
     """
     low, high = problem.bounds
-    point = problem.inputs.combine(beta), b
+    point = problem.point(problem.inputs.combine(beta), b)
     starts = [np.clip(factor * beta, low, high) for factor in {1.0, float(ratio)}]
     known = [problem.certify(start, problem.inputs.combine(start), point) for start in starts]
     return max(known, key=lambda start: start.dual)
@@ -196,8 +196,8 @@ def solve_linear(
 
 def untouched(problem: LinearProblem) -> Certificate:
     """What is known before anything was done."""
-    nothing = np.zeros(problem.inputs.width)
-    return problem.certify(np.zeros(problem.inputs.count), nothing, (nothing, 0.0))
+    w, nothing = np.zeros(problem.inputs.width), np.zeros(problem.inputs.count)
+    return Certificate(problem.primal(w, 0.0, nothing), 0.0, w, 0.0, nothing)
 
 
 def _steps(
@@ -216,7 +216,7 @@ def _steps(
         for certificate in interior_point(problem, options.tol, trail, last):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, start.beta, start.b, options.seed, last)
+    yield from dual_descent(problem, start.beta, start.b, options.seed, options.max_iter, last)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:

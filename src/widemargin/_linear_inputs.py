@@ -15,11 +15,49 @@ from widemargin import _core
 from widemargin._inputs import as_rows
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["Design", "LinearInputs", "TrainingRows"]
+__all__ = ["DENSITY_TO_PACK", "Design", "LinearInputs", "TrainingRows", "filled", "packed"]
 
 BLOCK = 4096  # examples that are weighted at a time: they stay in the cache
 IN_MEMORY = 1 << 26  # inputs that are kept as float64, standardised
 DENSITY_TO_PACK = 0.35  # dense inputs with a smaller part of non-zeros are packed too
+SAMPLE = 1000  # examples that tell which inputs are mostly non-zero
+WORTH_A_THREAD = 1 << 19  # inputs; with fewer, one more thread would cost more than it saves
+
+
+def filled(X: ArrayLike) -> FloatArray:
+    """The part of non-zeros of each input, in a sample."""
+    sample = X[:: max(1, X.shape[0] // SAMPLE)]
+    return np.asarray((sample != 0).sum(axis=0)).ravel() / sample.shape[0]
+
+
+def packed(
+    rows: _core.Rows,
+    block: NDArray[np.bool_],
+    mean: FloatArray | None,
+    scale: FloatArray | None,
+    y: FloatArray | None = None,
+    weights: FloatArray | None = None,
+) -> tuple[_core.Rows, IntArray]:
+    """All that a visit needs of an example side by side, and the input at each place.
+
+    Inputs of the `block`, those that are mostly non-zero, are in front of the others
+    (packed_rows.hpp).
+    """
+    inputs, size = np.argsort(~block, kind="stable"), int(block.sum())
+    places = np.argsort(inputs).astype(np.int32)
+    count = rows.shape[0]
+    together = _core.Rows.packed(
+        rows,
+        np.zeros(count) if y is None else y,
+        weights,
+        mean,
+        scale,
+        places,
+        size,
+        np.empty(count + 1, dtype=np.int32),
+        np.empty(rows.packed_bytes(places, size), dtype=np.uint8),
+    )
+    return together, inputs
 
 
 class LinearInputs:
@@ -42,9 +80,11 @@ class LinearInputs:
         scale: FloatArray | None = None,
         threads: int = 1,
     ) -> None:
-        self.X, self.rows, self.threads = X, as_rows(X), threads
+        self.X, self.rows = X, as_rows(X)
         self.mean, self.scale = mean, scale
         self.count, self.width = (int(n) for n in X.shape)
+        self.stored = int(X.nnz) if sp.issparse(X) else self.count * self.width
+        self.threads = min(threads, 1 + self.stored // WORTH_A_THREAD)
 
     @cached_property
     def training(self) -> "TrainingRows":
@@ -85,36 +125,28 @@ class LinearInputs:
 
 
 class TrainingRows:
-    """The examples as an epoch visits them: dense rows, or packed if many inputs are zero."""
+    """The examples as an epoch visits them: as they are, or packed.
+
+    Dense inputs are packed if many of them are zero, sparse ones if they are standardised.
+    """
 
     def __init__(self, inputs: LinearInputs) -> None:
-        X, self.width = inputs.X, inputs.width
-        sample = X[:: max(1, inputs.count // 1000)]
-        filled = np.asarray((sample != 0).sum(axis=0)).ravel() / sample.shape[0]
+        sparse = sp.issparse(inputs.X)
         self.mean, self.scale = inputs.mean, inputs.scale
         self.places: IntArray | None = None  # of packed rows: the input at each place
-        self.rows, self.operations = inputs.rows, float(self.width) + 20.0
-        if sp.issparse(X) or filled.mean() < DENSITY_TO_PACK:
-            self.operations = 2.0 * self.width * float(filled.mean()) + 20.0  # a visit's, about
-            self._pack(inputs, filled > 0.5)
+        self.rows = inputs.rows
+        part = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
+        self.operations = part + 20.0  # a visit's, about
+        if not sparse or inputs.mean is not None:
+            part = filled(inputs.X)
+            if sparse or part.mean() < DENSITY_TO_PACK:
+                self.operations = 2.0 * inputs.width * float(part.mean()) + 20.0
+                self._pack(inputs, part > 0.5)
         self.norms = np.empty(inputs.count)  # ‖x̂‖²
         _core.squared_norms(self.rows, self.mean, self.scale, self.norms)
 
     def _pack(self, inputs: LinearInputs, block: NDArray[np.bool_]) -> None:
-        """Inputs that are mostly non-zero in front of the others (packed_rows.hpp)."""
-        self.places = np.argsort(~block, kind="stable")
-        places, size = np.argsort(self.places).astype(np.int32), int(block.sum())
-        self.rows = _core.Rows.packed(
-            inputs.rows,
-            np.zeros(inputs.count),
-            None,
-            inputs.mean,
-            inputs.scale,
-            places,
-            size,
-            np.empty(inputs.count + 1, dtype=np.int32),
-            np.empty(inputs.rows.packed_bytes(places, size), dtype=np.uint8),
-        )
+        self.rows, self.places = packed(inputs.rows, block, inputs.mean, inputs.scale)
         if inputs.mean is not None and inputs.scale is not None:
             self.mean = np.where(block, 0.0, inputs.mean / inputs.scale)[self.places]
             self.scale = None

@@ -18,12 +18,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+from widemargin import _core
 from widemargin._linear_inputs import LinearInputs
 from widemargin._typing import FloatArray
 
-__all__ = ["Certificate", "LinearProblem"]
+__all__ = ["Certificate", "LinearProblem", "Point"]
 
 ROUNDING = 1e-9
+FLAT = 0.02  # of the slope at the beginning: where a search on a line ends
+TRIALS = 6  # of such a search, at the most
+
+
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """a·b, without the threads of BLAS: to wake them takes longer than to do the sum."""
+    return float(np.einsum("i,i->", a, b))
+
+
+class Point(NamedTuple):
+    """(w, b), f(x) of all examples, and the cost."""
+
+    w: FloatArray
+    b: float
+    f: FloatArray
+    cost: float
 
 
 class Certificate(NamedTuple):
@@ -94,26 +111,75 @@ class LinearProblem:
         """A gap as a part of the cost."""
         return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
 
-    def slack(self, f: FloatArray) -> FloatArray:
-        """ξ ≥ 0 of each example."""
-        short = self.target - f
-        if self.labels:
-            return np.maximum(0.0, np.sign(self.target) * short)
-        return np.maximum(0.0, np.abs(short) - self.epsilon)
+    def losses(self, f: FloatArray, direction: FloatArray, t: float) -> tuple[float, float]:
+        """Σ c ℓ(ξ) at f + t · direction, and its slope there."""
+        return _core.losses(
+            f,
+            direction,
+            t,
+            target=self.target,
+            c=self.c,
+            epsilon=self.epsilon,
+            labels=self.labels,
+            squared=self.squared,
+        )
+
+    def _penalty(self, w: FloatArray, b: float, v: FloatArray, d: float) -> float:
+        """w·v + b d/r: twice the penalty where both are the same."""
+        return dot(w, v) + (b * d / self.intercept if 0 < self.intercept < np.inf else 0.0)
 
     def primal(self, w: FloatArray, b: float, f: FloatArray) -> float:
-        slack = self.slack(f)
-        cost = 0.5 * float(w @ w) + float(self.c @ (slack**2 if self.squared else slack))
-        return cost + (0.5 * b * b / self.intercept if 0 < self.intercept < np.inf else 0.0)
+        return 0.5 * self._penalty(w, b, w, b) + self.losses(f, f, 0.0)[0]
 
-    def cost(self, point: tuple[FloatArray, float]) -> float:
-        """The cost of (w, b)."""
-        return self.primal(*point, self.inputs.outputs(*point))
+    def point(self, w: FloatArray, b: float) -> Point:
+        """What is to know of (w, b)."""
+        f = self.inputs.outputs(w, b)
+        return Point(w, b, f, self.primal(w, b, f))
+
+    def best_near(self, first: tuple[FloatArray, float], second: tuple[FloatArray, float]) -> Point:
+        """The best of what lies on the line through two points, then of its multiples."""
+        better, worse = sorted(
+            (self.point(*first), self.point(*second)), key=lambda point: point.cost
+        )
+        better = self._on_line(better, worse, -0.5, 1.0)
+        zero = Point(np.zeros_like(better.w), 0.0, np.zeros_like(better.f), np.inf)
+        return self._on_line(better, zero, -1.0, 0.5)
+
+    def _on_line(self, start: Point, other: Point, low: float, high: float) -> Point:
+        """The best point found at start + t (other − start), t in low..high.
+
+        The slope of the cost, which is convex, is brought near 0 by the method of false position.
+        """
+        w, b, f = (one - two for one, two in zip(other[:3], start[:3], strict=True))
+        own = self._penalty(start.w, start.b, start.w, start.b)
+        square, product = self._penalty(w, b, w, b), self._penalty(start.w, start.b, w, b)
+        best = (start.cost, 0.0)
+
+        def slope(t: float) -> float:
+            nonlocal best
+            value, fall = self.losses(start.f, f, t)
+            best = min(best, (0.5 * (own + t * t * square) + t * product + value, t))
+            return fall + product + t * square
+
+        here, first = 0.0, slope(0.0)
+        there = high if first < 0 else low
+        slopes = [first, slope(there)]
+        for _ in range(TRIALS):
+            if slopes[0] * slopes[1] >= 0 or min(map(abs, slopes)) <= FLAT * abs(first):
+                break
+            t = here - slopes[0] * (there - here) / (slopes[1] - slopes[0])
+            now = slope(t)
+            if now * slopes[1] > 0:
+                there, slopes = t, [0.5 * slopes[0], now]  # halved, lest that end never move
+            else:
+                here, there, slopes = there, t, [slopes[1], now]
+        cost, t = best
+        return Point(start.w + t * w, start.b + t * b, start.f + t * f, cost)
 
     def dual(self, beta: FloatArray, w: FloatArray) -> float:
-        value = float(self.target @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * w @ w)
+        value = dot(self.target, beta) - self.epsilon * float(np.abs(beta).sum()) - 0.5 * dot(w, w)
         if self.squared:
-            value -= 0.5 * float(self.ridge @ beta**2)
+            value -= 0.5 * dot(self.ridge, beta**2)
         if 0 < self.intercept < np.inf:
             value -= 0.5 * self.intercept * float(beta.sum()) ** 2
         return value
@@ -137,14 +203,11 @@ class LinearProblem:
             room = np.where(beta * excess > 0, size, 0.0)
         return np.asarray(np.clip(beta - excess * (room / room.sum()), low, high))
 
-    def certify(
-        self, beta: FloatArray, w: FloatArray, point: tuple[FloatArray, float]
-    ) -> Certificate:
-        """The cost of a point (w, b), and the bound that β gives after it was made feasible.
+    def certify(self, beta: FloatArray, w: FloatArray, point: Point) -> Certificate:
+        """The cost of a point, and the bound that β gives after it was made feasible.
 
         `w` is Σ β x̂ for the β given; after a change it is summed anew.
         """
-        primal = self.cost(point)
         fixed = self.feasible(beta)
         w = w if fixed is beta else self.inputs.combine(fixed)
-        return Certificate(primal, self.dual(fixed, w), *point, fixed)
+        return Certificate(point.cost, self.dual(fixed, w), point.w, point.b, fixed)
