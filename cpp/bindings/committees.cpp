@@ -38,12 +38,14 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
                                 Vector<const std::int64_t> order, Vector<const double> y,
                                 std::optional<Vector<const double>> weights,
                                 const std::string& units, const std::string& targets, double margin,
-                                double rate, bool fit_intercept, int threads, bool lock_free) {
+                                double rate, bool fit_intercept, double dropout, std::uint64_t seed,
+                                int threads, bool lock_free) {
     const Rows& x = rows.view();
     const Standardization s = standardization_of(x, mean, scale);
     const Committees committees = committees_of(x, v, alive, b);
     require(y.shape(0) == x.count, "y must have one entry an example");
     require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+    require(dropout >= 0.0 && dropout < 1.0, "dropout must be at least 0 and less than 1");
     require_order(order, x);
     const CommitteeTargets kind = targets_of(targets);
     require((kind == CommitteeTargets::binary) == (b.shape(0) == 1),
@@ -54,10 +56,10 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
                     (code >= 0 && code < static_cast<double>(b.shape(0))),
                 "y names a class that does not exist");
     }
-    const CommitteePass pass{
-        order.data(), order.shape(0), y.data(), data_or_null(weights), units_of(units),
-        kind,         margin,         rate,     fit_intercept,         at_most_one_a_cpu(threads),
-        lock_free};
+    const CommitteePass pass{order.data(),    order.shape(0), y.data(), data_or_null(weights),
+                             units_of(units), kind,           margin,   rate,
+                             fit_intercept,   dropout,        seed,     at_most_one_a_cpu(threads),
+                             lock_free};
     nb::gil_scoped_release release;
     const CommitteeTally t = kernels().train_committees(x, committees, s, pass);
     return {t.updates, t.criterion, t.errors, t.weight, t.active, t.reached};
@@ -82,7 +84,7 @@ void bind_committees(nb::module_& m) {
     m.def("train_committees", &train_committees, "rows"_a, "v"_a.noconvert(), "alive"_a,
           "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "order"_a, "y"_a,
           "weights"_a.none(), "units"_a, "targets"_a, "margin"_a, "rate"_a, "fit_intercept"_a,
-          "threads"_a, "lock_free"_a);
+          "dropout"_a, "seed"_a, "threads"_a, "lock_free"_a);
     m.def("committee_scores", &committee_scores, "rows"_a, "v"_a.noconvert(), "alive"_a,
           "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "units"_a,
           "out"_a.noconvert(), "threads"_a);

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "widemargin/committee_rules.hpp"
+#include "widemargin/shuffle.hpp"
 #include "widemargin/team.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
@@ -31,6 +32,7 @@ class CommitteeWorker {
           pass_(pass),
           row_(centring),
           z_(committees.outputs * committees.blocks * kUnits),
+          present_(pass.dropout > 0.0 ? z_.size() : 0),
           f_(committees.outputs),
           b_(committees.b, committees.b + committees.outputs),
           judge_(committees.outputs, pass) {}
@@ -49,7 +51,8 @@ class CommitteeWorker {
             double* these = votes + (n & 1) * committees_.outputs * committees_.blocks;
             for (std::size_t i = begin; i < end; ++i) {
                 read_block(block(i), row_, z(i));
-                these[i] = Rule::vote(z(i), alive(i));
+                if (pass_.dropout > 0.0) leave_out(n, i);
+                these[i] = Rule::vote(z(i), alive(i)) / (1.0 - pass_.dropout);
             }
             meet(n - first + 1);
             for (std::size_t k = 0; k < f_.size(); ++k) {
@@ -93,9 +96,26 @@ class CommitteeWorker {
         for (std::size_t k = 0; pass_.fit_intercept && k < b_.size(); ++k) b_[k] += judge_.delta(k);
     }
 
+    // Some of the units of block i do not take part in the n-th visit. Who they are depends on the
+    // seed, n and i alone.
+    void leave_out(std::size_t n, std::size_t i) {
+        const float* all_of_them = committees_.alive + (i % committees_.blocks) * kUnits;
+        float* present = present_.data() + i * kUnits;
+        const auto least = static_cast<std::uint64_t>(pass_.dropout * 65536.0);
+        SplitMix64 random(pass_.seed + n * 0xd1342543de82ef95u + i * 0xaf251af3b0f025b5u);
+        for (std::size_t unit = 0; unit < kUnits; unit += 4) {
+            const std::uint64_t bits = random();
+            for (std::size_t k = 0; k < 4; ++k) {
+                const bool stays = (bits >> (16 * k) & 0xffff) >= least;
+                present[unit + k] = stays ? all_of_them[unit + k] : 0.0f;
+            }
+        }
+    }
+
     float* block(std::size_t i) const { return committees_.v + i * committees_.block_size(); }
     float* z(std::size_t i) { return z_.data() + i * kUnits; }
     const float* alive(std::size_t i) const {
+        if (pass_.dropout > 0.0) return present_.data() + i * kUnits;
         return committees_.alive + (i % committees_.blocks) * kUnits;
     }
 
@@ -103,7 +123,7 @@ class CommitteeWorker {
     const Committees& committees_;
     const CommitteePass& pass_;
     GatheredRow row_;
-    std::vector<float> z_;
+    std::vector<float> z_, present_;
     std::vector<double> f_, b_;
     Judge judge_;
     Rule rule_;
@@ -210,8 +230,8 @@ void score_committees(const X& x, std::size_t count, const Committees& committee
                       const Centring& centring, double* out, int threads) {
     constexpr std::size_t tile = 32;
     const std::size_t tiles = (count + tile - 1) / tile;
-    std::vector<std::vector<GatheredRow>> rows(static_cast<std::size_t>(threads));
-    for (auto& mine : rows) mine.assign(tile, GatheredRow(centring));
+    const std::vector<GatheredRow> empty(tile, GatheredRow(centring));
+    std::vector<std::vector<GatheredRow>> rows(static_cast<std::size_t>(threads), empty);
     in_threads(threads, [&](std::size_t me, std::size_t all_threads) {
         float z[kUnits];
         for (std::size_t t = me; t < tiles; t += all_threads) {

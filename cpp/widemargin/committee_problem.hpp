@@ -38,6 +38,8 @@ struct CommitteePass {
     double margin;  // beta
     double rate;    // lambda
     bool fit_intercept;
+    double dropout;      // the part of the units that a visit leaves out
+    std::uint64_t seed;  // of the choice which
     int threads;
     bool lock_free;  // threads take examples, not units: quick, but no two runs are the same
 };

@@ -1,6 +1,8 @@
 """Large-margin learning on large data: f(x) = w · Φ(x) + b, with a margin."""
 
 from widemargin import _openmp  # noqa: F401  before anything else loads the core
+from widemargin.committee import NilssonMLPClassifier, SimpleMLPClassifier
+from widemargin.hats import HatEncoder
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
@@ -22,15 +24,18 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
+    "HatEncoder",
     "KernelPerceptron",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
     "MarginPerceptron",
+    "NilssonMLPClassifier",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "SimpleMLPClassifier",
     "ThresholdNetwork",
     "ThresholdUnit",
     "fit_stream",

@@ -198,3 +198,39 @@ def combine(rows: Rows, coef: FloatArray, out: FloatArray, threads: int) -> None
 def squared_norms(
     rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray
 ) -> None: ...
+
+units_per_block: int
+
+def train_committees(
+    rows: Rows,
+    v: NDArray[np.float32],
+    alive: NDArray[np.float32],
+    b: FloatArray,
+    *,
+    mean: FloatArray | None,
+    scale: FloatArray | None,
+    order: IntArray,
+    y: FloatArray,
+    weights: FloatArray | None,
+    units: str,
+    targets: str,
+    margin: float,
+    rate: float,
+    fit_intercept: bool,
+    dropout: float,
+    seed: int,
+    threads: int,
+    lock_free: bool,
+) -> tuple[int, float, float, float, int, int]: ...
+def committee_scores(
+    rows: Rows,
+    v: NDArray[np.float32],
+    alive: NDArray[np.float32],
+    b: FloatArray,
+    *,
+    mean: FloatArray | None,
+    scale: FloatArray | None,
+    units: str,
+    out: FloatArray,
+    threads: int,
+) -> None: ...

@@ -204,7 +204,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             )
         examples = self._examples(X, y, sample_weight, split=False)
         learner = self._learner(examples, resume=not first)
-        schedule = self._schedule()
+        schedule = self._schedule(online=True)
         if schedule.epochs is not None:
             raise ValueError(
                 f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
@@ -223,7 +223,8 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             return validate_data(self, X, reset=reset, **options)
         return validate_data(self, X, y, reset=reset, **options, **self._y_options)
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self, *, online: bool = False) -> Schedule:
+        """Of `fit`, or of `partial_fit`."""
         name, rate, decay, power_t = self._rate()
         return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self.max_iter)
 
