@@ -42,6 +42,7 @@ class CommitteeState:
     b: FloatArray  # (committees, outputs)
     units: int  # of a committee
     moments: Standardization
+    block: NDArray[np.bool_]  # inputs that are mostly not zero
     scaled: bool = True  # whether inputs are divided by their deviations, not only centred
     epochs: int = 0
     mean_v: Weights | None = None  # of the weights over the epochs
@@ -52,7 +53,8 @@ class CommitteeState:
     def zero(cls, committees: int, outputs: int, units: int, width: int) -> "CommitteeState":
         blocks = -(-units // UNITS)
         v = np.zeros((committees, outputs * blocks, width + EXTRA_ROWS, UNITS), dtype=np.float32)
-        return cls(v, np.zeros((committees, outputs)), units, Standardization.empty(width))
+        b, block = np.zeros((committees, outputs)), np.ones(width, dtype=bool)
+        return cls(v, b, units, Standardization.empty(width), block)
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "CommitteeState":
@@ -93,23 +95,26 @@ def _aligned(shape: Sequence[int]) -> Weights:
     return memory[start : start + size].reshape(shape)
 
 
-class CommitteeRows:
-    """Examples as committees read them: dense, or packed if sparse or mostly zero."""
+def block_of(X: ArrayLike) -> NDArray[np.bool_]:
+    """The inputs that are mostly not zero: all of them, where packing is not worth it."""
+    part = filled(X)
+    worth = sp.issparse(X) or bool(part.mean() < DENSITY_TO_PACK)
+    return part > 0.5 if worth else np.ones_like(part, dtype=bool)
 
-    def __init__(self, X: ArrayLike, mean: FloatArray | None, scale: FloatArray | None) -> None:
-        self.X, self.mean, self.scale = X, mean, scale
-        part = filled(X)
-        self.packed = sp.issparse(X) or bool(part.mean() < DENSITY_TO_PACK)
-        self.block = part > 0.5
-        self.inputs = np.argsort(~self.block, kind="stable")  # the input at each place
-        if not self.packed:
-            self.inputs = np.arange(X.shape[1])
-        self.per_row = X.shape[1] * float(part.mean()) if self.packed else float(X.shape[1])
+
+class CommitteeRows:
+    """How examples are laid out for committees: dense, or packed with a block of inputs."""
+
+    def __init__(
+        self, block: NDArray[np.bool_], mean: FloatArray | None, scale: FloatArray | None
+    ) -> None:
+        self.block, self.mean, self.scale = block, mean, scale
+        self.inputs = np.argsort(~block, kind="stable")  # the input at each place
 
     def rows(self, X: ArrayLike) -> tuple[_core.Rows, dict[str, Any]]:
-        """Some examples, laid out as those of the constructor, and the statistics to go with."""
+        """Examples in this layout, and the statistics to go with them."""
         rows = as_rows(X)
-        if not self.packed:
+        if not sp.issparse(X) and self.block.all():
             return rows, {"mean": self.mean, "scale": self.scale}
         rows, _ = packed(rows, self.block, self.mean, self.scale)
         centre = None
@@ -120,13 +125,13 @@ class CommitteeRows:
     def to_core(self, v: Weights) -> Weights:
         """Weights in the order of the places."""
         placed = _aligned(v.shape)
-        placed[..., : -EXTRA_ROWS, :] = v[..., self.inputs, :]
+        placed[..., :-EXTRA_ROWS, :] = v[..., self.inputs, :]
         placed[..., -EXTRA_ROWS:, :] = v[..., -EXTRA_ROWS:, :]
         return placed
 
     def from_core(self, v: Weights) -> Weights:
         back = np.empty_like(v)
-        back[..., self.inputs, :] = v[..., : -EXTRA_ROWS, :]
+        back[..., self.inputs, :] = v[..., :-EXTRA_ROWS, :]
         back[..., -EXTRA_ROWS:, :] = v[..., -EXTRA_ROWS:, :]
         return back
 
@@ -136,14 +141,21 @@ def committee_scores(
 ) -> FloatArray:
     """The mean over the committees of f, one column an output."""
     v, b = state.model
-    layout = CommitteeRows(X, *statistics_of(state, centred))
+    layout = CommitteeRows(state.block, *statistics_of(state, centred))
     v, total = layout.to_core(v), np.zeros((X.shape[0], b.shape[1]))
     for part in gen_batches(X.shape[0], ROWS_AT_ONCE):
         rows, statistics = layout.rows(X[part])
         out = np.empty((rows.shape[0], b.shape[1]))
         for v_m, b_m in zip(v, b, strict=True):
             _core.committee_scores(
-                rows, v_m, state.alive, b_m, units=units, out=out, threads=threads, **statistics
+                rows,
+                v_m,
+                state.alive,
+                b_m.copy(),
+                units=units,
+                out=out,
+                threads=threads,
+                **statistics,
             )
             total[part] += out / len(b)
     return total
@@ -176,13 +188,16 @@ class CommitteeLearner:
         self.threads, self.lock_free = threads, lock_free
         if centred:
             _follow(state, examples)
-        self.layout = CommitteeRows(examples.X, *statistics_of(state, centred))
+        state.block = block_of(examples.X)
+        self.layout = CommitteeRows(state.block, *statistics_of(state, centred))
         self.rows, self.statistics = self.layout.rows(examples.X)
         self.v = self.layout.to_core(state.v)
         if average and state.mean_v is None:
             state.mean_v, state.mean_b = state.v.copy(), state.b.copy()
         committees, outputs = state.b.shape
-        products = committees * outputs * state.units * (self.layout.per_row + EXTRA_ROWS)
+        stored = examples.X.nnz if sp.issparse(examples.X) else np.count_nonzero(examples.X)
+        per_row = stored / examples.X.shape[0] + EXTRA_ROWS
+        products = committees * outputs * state.units * per_row
         self.rows_per_call = max(1, int(PRODUCTS_PER_CALL / products))
         self.visited = visited  # examples of this epoch
         self.active = self.reached = 0

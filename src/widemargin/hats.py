@@ -185,9 +185,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         hats = np.sum(~np.isnan(self.knots_) & (self.knots_ != self.base_[:, None]), axis=1)
         return np.concatenate([[0], np.cumsum(1 + hats)])
 
-    def _encode(
-        self, j: int, first: int, x: FloatArray
-    ) -> tuple[IntArray, IntArray, FloatArray]:
+    def _encode(self, j: int, first: int, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Rows, columns and values of what one input becomes."""
         knots, base = self.knots_[j][~np.isnan(self.knots_[j])], self.base_[j]
         rows = np.flatnonzero(x != base) if base == base else np.arange(len(x))

@@ -36,7 +36,7 @@ class Committee(NamedTuple):
 
     def learnt(self, x: FloatArray, step: float) -> "Committee":
         """Algorithm 8.2: units move where HardTanh has a slope."""
-        return self.moved(np.abs(self.units(x)) <= 1, x, step)
+        return self.moved((np.abs(self.units(x)) <= 1).astype(float), x, step)
 
 
 def simple_mlp(
