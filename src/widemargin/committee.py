@@ -26,7 +26,7 @@ from widemargin.schedules import SCHEDULES, Schedule, make_schedule
 __all__ = ["NilssonMLPClassifier", "SimpleMLPClassifier"]
 
 AUTO_STEP = 0.12  # by how much an update moves the unit's own output for its example
-AUTO_MARGIN = 0.8  # β/√N
+AUTO_MARGIN = 1.0  # β/√N
 MOST_ENCODED = 200  # inputs for which "auto" takes hats
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -123,11 +123,12 @@ class CommitteeClassifier(IterativeClassifier):
         )
 
     def _make_encoder(self, X: ArrayLike) -> Any:
-        if self.encoding == "auto" and X.shape[1] > MOST_ENCODED:
+        if self.encoding is None:
             return None
-        if isinstance(self.encoding, str):
-            return HatEncoder(standardize=self.standardize)
-        return None if self.encoding is None else clone(self.encoding)
+        if not isinstance(self.encoding, str):
+            return clone(self.encoding)
+        wide = self.encoding == "auto" and X.shape[1] > MOST_ENCODED
+        return HatEncoder(n_knots=None if wide else 16, standardize=self.standardize)
 
     def _rate(self) -> tuple[str, float, float, float]:
         return (self.schedule, self.learning_rate_, self.decay, self.power_t)
@@ -187,7 +188,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     n_units : int, default=1000
         N, units of a committee. More are better, until they overfit, and take longer.
     margin : float or "auto", default="auto"
-        β. Small ones overfit, large ones underfit. "auto" is 0.8 √N.
+        β. Small ones overfit, large ones underfit. "auto" is √N.
     learning_rate : float or "auto", default="auto"
         The step λ of the first epoch. "auto" is :math:`0.12 / (\overline{\|x\|^2} + 1)`: an update
         moves what a unit says of its example by about 0.12.
@@ -214,8 +215,8 @@ class SimpleMLPClassifier(CommitteeClassifier):
     fit_intercept : bool, default=True
         Whether to train b. (The biases of units are always trained.)
     encoding : {"auto", "hat"}, transformer or None, default="auto"
-        "hat": inputs are encoded by `HatEncoder`, whose columns are only centred. "auto" does so
-        for up to 200 inputs. None: inputs as they are given.
+        "hat": inputs are encoded by `HatEncoder`, whose columns are then centred. "auto" does so
+        too, but without hats if there are more than 200 inputs. None: inputs as they are given.
     standardize : bool, default=True
         Whether inputs get mean 0 and, without an encoding, variance 1; zeros stay untouched.
     max_iter : int, default=40
@@ -289,7 +290,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     >>> X, y = make_moons(1000, noise=0.1, random_state=0)
     >>> clf = SimpleMLPClassifier(n_units=100, random_state=0).fit(X, y)
     >>> clf.score(X, y) > 0.99, round(clf.margin_, 1)
-    (True, 1.6)
+    (True, 2.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
@@ -22,29 +23,31 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 
 __all__ = ["HatEncoder"]
 
-SAMPLE = 100_000  # rows from which knots are taken
+MANY = 2  # an input with more values than this times its knots gets hats
+SAMPLE = 20_000  # rows from which knots are taken
 FARTHEST = 5.0  # standardised inputs are clipped there: what is beyond is for the last hat
 
 
 class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Encodes numbers by hat functions on their quantiles, and keeps the numbers beside them.
 
-    An input with more than two values becomes itself, standardised, and one hat a knot, two of
-    which are not zero. An input with two values becomes an indicator, 0 or 1, and is not scaled:
-    rare indicators stay as small as frequent ones. If one value has more than half of the rows,
-    that value is encoded by nothing but zeros, so that sparse data stay sparse.
+    An input with many values becomes itself, standardised, and one hat a knot, two of which are not
+    zero. One with few values (up to twice the knots) has no hats: they would learn each value by
+    heart. One with two values becomes an indicator, 0 or 1, and is not scaled: rare indicators stay
+    as small as frequent ones. If one value has more than half of the rows, that value is encoded by
+    nothing but zeros, so that sparse data stay sparse.
 
     Parameters
     ----------
-    n_knots : int, default=16
-        Knots of an input: quantiles of its values, or the values if they are not more.
+    n_knots : int or None, default=16
+        Knots of an input: quantiles of its values. None: no hats, inputs are only scaled.
     standardize : bool, default=True
         Whether inputs that are kept beside their hats are standardised, and clipped at ±5.
 
     Attributes
     ----------
     knots_ : ndarray of shape (n_features, n_knots)
-        The knots of each input, ascending; NaN behind the last, or everywhere for indicators.
+        The knots of each input, ascending; NaN behind the last, or everywhere without hats.
     base_ : ndarray of shape (n_features,)
         The value that is encoded by zeros; NaN if there is none.
     mean_, scale_ : ndarray of shape (n_features,)
@@ -60,13 +63,13 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np
     >>> from widemargin import HatEncoder
-    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
-    >>> HatEncoder(n_knots=4, standardize=False).fit(X).transform([[1.5]]).toarray()
-    array([[1.5, 0. , 0.5, 0.5, 0. ]])
+    >>> X = np.arange(101.0)[:, None]
+    >>> HatEncoder(n_knots=5, standardize=False).fit(X).transform([[30.0]]).toarray()
+    array([[30. ,  0. ,  0.8,  0.2,  0. ,  0. ]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_knots": [Interval(Integral, 2, None, closed="left")],
+        "n_knots": [Interval(Integral, 2, None, closed="left"), None],
         "standardize": ["boolean"],
     }
 
@@ -75,7 +78,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     mean_: FloatArray
     scale_: FloatArray
 
-    def __init__(self, n_knots: int = 16, standardize: bool = True) -> None:
+    def __init__(self, n_knots: int | None = 16, standardize: bool = True) -> None:
         self.n_knots = n_knots
         self.standardize = standardize
 
@@ -96,13 +99,15 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The fitted encoder.
         """
         X = self._check(X, reset=True)
-        sample = X[:: max(1, X.shape[0] // SAMPLE)]
-        sample = sample.tocsc() if sp.issparse(sample) else sample
-        width = X.shape[1]
-        self.knots_ = np.full((width, self.n_knots), np.nan)
+        sample, width = X[:: max(1, X.shape[0] // SAMPLE)], X.shape[1]
+        self.knots_ = np.full((width, self.n_knots or 0), np.nan)
         self.base_, self.mean_ = np.full(width, np.nan), np.zeros(width)
         self.scale_ = np.ones(width)
-        for j in range(width):
+        some = np.arange(width)
+        if sp.issparse(sample):
+            sample = sample.tocsc()
+            some = np.flatnonzero(self._learn_sparse(sample))
+        for j in some.tolist():
             self._learn(j, _column(sample, j))
         return self
 
@@ -121,9 +126,13 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = self._check(X)
-        first = self._first_columns
+        first, plain = self._first_columns, self._plain
         columns = X.tocsc() if sp.issparse(X) else X
-        entries = [self._encode(j, first[j], _column(columns, j)) for j in range(X.shape[1])]
+        scaled = sp.coo_matrix(columns[:, plain])
+        kept = np.flatnonzero(plain)[scaled.col]
+        entries = [(scaled.row, first[kept], scaled.data / self.scale_[kept])]
+        for j in np.flatnonzero(~plain).tolist():
+            entries.append(self._encode(j, first[j], _column(columns, j)))
         rows, places, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         shape = (X.shape[0], int(first[-1]))
         encoded = sp.csr_matrix((values.astype(X.dtype, copy=False), (rows, places)), shape=shape)
@@ -158,6 +167,24 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
 
+    @property
+    def _plain(self) -> NDArray[np.bool_]:
+        """Inputs that are only divided by their scale."""
+        hats = ~np.isnan(self.knots_).all(axis=1)
+        return np.asarray(~hats & (self.base_ == 0) & (self.mean_ == 0))
+
+    def _learn_sparse(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Scales of inputs that are mostly zero, all at once; which inputs are left to look at."""
+        stored = np.diff(X.indptr)
+        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        sparse = stored < X.shape[0] / 2
+        self.base_[sparse] = 0.0
+        if self.standardize:
+            size = np.sqrt(squares / np.maximum(stored, 1))
+            self.scale_[sparse] = np.where(size > 0, size, 1.0)[sparse]
+        hats = False if self.n_knots is None else stored > MANY * self.n_knots
+        return np.asarray(~sparse | hats)
+
     def _learn(self, j: int, x: FloatArray) -> None:
         """Knots and statistics of one input."""
         values, counts = np.unique(x, return_counts=True)
@@ -173,11 +200,12 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.mean_[j] = mode if common else x.mean(dtype=np.float64)
             deviation = np.sqrt(np.mean(np.square(others - self.mean_[j], dtype=np.float64)))
             self.scale_[j] = float(deviation) or 1.0
-        if len(values) > self.n_knots:
-            wanted = self.n_knots - int(common)
-            values = np.quantile(others.astype(np.float64), np.linspace(0, 1, wanted))
-            values = np.unique(np.append(values, mode) if common else values)
-        self.knots_[j, : len(values)] = values
+        if self.n_knots is None or len(values) <= MANY * self.n_knots:
+            return
+        wanted = np.linspace(0, 1, self.n_knots - int(common))
+        knots = np.quantile(others.astype(np.float64), wanted)
+        knots = np.unique(np.append(knots, mode) if common else knots)
+        self.knots_[j, : len(knots)] = knots
 
     @property
     def _first_columns(self) -> IntArray:
