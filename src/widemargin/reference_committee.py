@@ -32,7 +32,7 @@ class Committee(NamedTuple):
     def moved(self, chosen: FloatArray, x: FloatArray, step: float) -> "Committee":
         """The chosen units moved by step · (x, 1), the output bias by the step."""
         v, a = self.v + step * np.outer(chosen, x), self.a + step * chosen
-        return Committee(v, a, self.b + step)
+        return Committee(v, a, float(self.b + step))
 
     def learnt(self, x: FloatArray, step: float) -> "Committee":
         """Algorithm 8.2: units move where HardTanh has a slope."""
