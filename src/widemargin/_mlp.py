@@ -180,10 +180,14 @@ class NetworkModel(IterativeModel):
         return 0.0 if any(decays) else None
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
-        """f(x), a row an example."""
+        """f(x), a row an example, in float64: what else is in X does not change a row's digits."""
         statistics = (self.feature_mean_, self.feature_scale_) if self.standardize else (None, None)
         return self._architecture().outputs(
-            X, self._parameters, statistics, ThreadpoolController(), self._threads()
+            X,
+            self._parameters.astype(np.float64),
+            statistics,
+            ThreadpoolController(),
+            self._threads(),
         )
 
     def _conclude(self, learner: Learner, outcome: Outcome) -> None:
