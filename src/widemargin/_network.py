@@ -23,6 +23,7 @@ from widemargin.reference_mlp import criterion as outputs_criterion
 
 OPERATIONS_PER_CALL = 1_000_000_000  # multiplications; some 30 ms on two cores
 UPDATE_OPERATIONS = 8  # what the update of a parameter costs, in multiplications
+OPERATIONS_PER_THREAD = 2_000_000  # of a batch; with fewer a thread is not worth waiting for
 
 
 @dataclass
@@ -71,6 +72,7 @@ class Architecture:
     ) -> FloatArray:
         """f(x), a row an example."""
         out = np.empty((X.shape[0], int(self.units[-1])))
+        worth = self.n_weights * X.shape[0] // OPERATIONS_PER_THREAD
         with one_blas_thread(controller):
             _core.network_outputs(
                 as_rows(X),
@@ -81,7 +83,7 @@ class Architecture:
                 mean=statistics[0],
                 scale=statistics[1],
                 out=out,
-                threads=threads,
+                threads=max(1, min(threads, worth)),
             )
         return out
 
@@ -149,13 +151,14 @@ class NetworkLearner:
         self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
         if standardize:
             self._standardize()
-        self.rows_per_call = self._rows_per_call()
+        operations = self._operations()
+        self.rows_per_call = steps.batch * max(1, int(OPERATIONS_PER_CALL / operations))
+        self.threads_per_batch = max(1, min(threads, operations // OPERATIONS_PER_THREAD))
 
-    def _rows_per_call(self) -> int:
-        """Whole batches."""
-        batch, architecture = self.steps.batch, self.architecture
-        a_batch = 3 * architecture.n_weights * batch + UPDATE_OPERATIONS * architecture.n_parameters
-        return batch * max(1, int(OPERATIONS_PER_CALL / a_batch))
+    def _operations(self) -> int:
+        """Multiplications of a step."""
+        updates = UPDATE_OPERATIONS * self.architecture.n_parameters
+        return 3 * self.architecture.n_weights * self.steps.batch + updates
 
     def _standardize(self) -> None:
         """Statistics with these examples; the first layer then computes what it did before."""
@@ -207,7 +210,7 @@ class NetworkLearner:
                     mu=steps.mu,
                     nu=steps.nu,
                     steps=state.steps,
-                    threads=self.threads,
+                    threads=self.threads_per_batch,
                 )
             )
         state.steps += -(-len(order) // steps.batch)
