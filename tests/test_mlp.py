@@ -315,7 +315,7 @@ def test_saved_models_predict_the_same_and_go_on(model, tmp_path):
         ({"batch_size": 0}, "batch_size"),
         ({"momentum": 1.0}, "momentum"),
         ({"margin": 0.0}, "margin"),
-        ({"learning_rate_init": 10.0, "mu": 1.0}, "change sign"),
+        ({"learning_rate_init": 1.0, "mu": 1.0}, "1 or more"),
     ],
 )
 def test_bad_options_are_named(options, message):

@@ -129,11 +129,11 @@ class NetworkModel(IterativeModel):
         default = self.alpha if self.solver == "adamw" else self.alpha / batch
         mu = default if self.mu is None else self.mu
         nu = default if self.nu is None else self.nu
-        if self.learning_rate_init * max(mu, nu) > 1.0:
+        if self.learning_rate_init * max(mu, nu) >= 1.0:
             raise ValueError(
                 f"learning_rate_init={self.learning_rate_init:.6g} times the weight decay "
-                f"{max(mu, nu):.6g} is more than 1: the weights would change sign at every step; "
-                "lower one of them"
+                f"{max(mu, nu):.6g} is 1 or more: every step would undo the weights; lower one "
+                "of them"
             )
         return Steps(
             solver=self.solver,

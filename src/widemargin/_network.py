@@ -165,7 +165,7 @@ class NetworkLearner:
         moments = self.state.moments
         mean, scale, known = moments.mean, moments.scale, moments.weight > 0
         moments.update(self.rows, self.order, self.examples.weights)
-        if not known or np.array_equal(mean, moments.mean):
+        if not known:
             return
         W, b = self.architecture.layers(self.state.parameters)[0]
         raw = W / scale[:, None]
