@@ -20,11 +20,14 @@ from widemargin import (
     KernelPerceptron,
     LinearSVCCV,
     MarginPerceptron,
+    MLPClassifier,
+    MLPRegressor,
     NuSVC,
     NuSVR,
     OneClassSVM,
     Perceptron,
 )
+from widemargin.schedules import ENDING_SCHEDULES
 
 PUBLIC = [getattr(widemargin, name) for name in widemargin.__all__]
 CLASSES = [public for public in PUBLIC if inspect.isclass(public)]
@@ -40,6 +43,11 @@ VARIANTS = [
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
     KernelPerceptron(kernel="precomputed", tol=None),
+    MLPClassifier(criterion="margin", solver="sgd", learning_rate_init=0.1),
+    MLPClassifier((20, 10), "tanh", criterion="mse", dtype="float64", learning_rate="cosine"),
+    MLPClassifier(solver="sgd", momentum=0.0, batch_size=1, learning_rate_init=0.01),
+    MLPRegressor((20, 10), "tanh", solver="adamw", early_stopping=True, learning_rate_init=0.01),
+    MLPRegressor(criterion="epsilon_insensitive", learning_rate_init=0.01),
     SVC(gamma=0.1, tol=1e-11),
     SVC(kernel="linear", multi_class="ovr"),
     SVC(probability=True),
@@ -57,6 +65,7 @@ ORDER = (
 FOLDS = "an example that is there twice may be in two folds, one of weight two is in one"
 SCALE = "gamma='scale' has the variance of X without its weights, as in scikit-learn"
 NU = "class weights that far apart leave too few support vectors for nu"
+ENDS = "partial_fit refuses a schedule that ends: it may go on for ever"
 EPOCHS = "partial_fit refuses early_stopping=True: one pass has no epoch to choose"
 
 
@@ -73,12 +82,14 @@ def expected_failed_checks(estimator):
         expected = dict.fromkeys(expected, FOLDS)
     if isinstance(estimator, NuSVC):
         expected["check_class_weight_classifiers"] = NU
-    if getattr(estimator, "early_stopping", False):
-        expected |= {
-            "check_estimators_partial_fit_n_features": EPOCHS,
-            "check_fit_score_takes_y": EPOCHS,
-            "check_n_features_in_after_fitting": EPOCHS,
-        }
+    ends = getattr(estimator, "learning_rate", None) in ENDING_SCHEDULES
+    if ends or getattr(estimator, "early_stopping", False):
+        names = (
+            "estimators_partial_fit_n_features",
+            "fit_score_takes_y",
+            "n_features_in_after_fitting",
+        )
+        expected |= {f"check_{name}": ENDS if ends else EPOCHS for name in names}
     return expected
 
 

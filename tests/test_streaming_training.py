@@ -19,6 +19,7 @@ from widemargin import (
     SVC,
     KernelPerceptron,
     MarginPerceptron,
+    MLPClassifier,
     Perceptron,
     fit_stream,
     load,
@@ -45,6 +46,7 @@ MODELS = {
     "weighted": MarginPerceptron(class_weight={"yes": 2.0}),
     "map": MarginPerceptron(feature_map="polynomial"),
     "kernel": KernelPerceptron(),
+    "network": MLPClassifier((5,), random_state=0),
 }
 CHUNK = 40
 

@@ -3,7 +3,6 @@
 #include "widemargin/shuffle.hpp"
 
 namespace widemargin {
-namespace {
 
 Criterion criterion_of(const std::string& name, double parameter) {
     static const std::pair<const char*, CriterionName> names[] = {
@@ -20,6 +19,8 @@ Criterion criterion_of(const std::string& name, double parameter) {
     }
     throw std::invalid_argument("unknown criterion '" + name + "'");
 }
+
+namespace {
 
 using TallyTuple = std::tuple<std::int64_t, double, double, double>;
 
@@ -207,6 +208,7 @@ NB_MODULE(_core, m) {
     bind_committees(m);
     bind_kernel_machines(m);
     bind_linear_machines(m);
+    bind_networks(m);
     m.def("cpu_features", &cpu_features);
     m.attr("isa") = kernels().isa;
 #ifdef _OPENMP

@@ -165,8 +165,12 @@ inline int at_most_one_a_cpu(int threads) {
     return std::clamp(threads, 1, static_cast<int>(cpus));
 }
 
+// The criterion of that name.
+Criterion criterion_of(const std::string& name, double parameter);
+
 void bind_committees(nb::module_& m);
 void bind_kernel_machines(nb::module_& m);
 void bind_linear_machines(nb::module_& m);
+void bind_networks(nb::module_& m);
 
 }  // namespace widemargin

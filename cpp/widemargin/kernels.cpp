@@ -5,6 +5,8 @@
 #include "widemargin/kernel_rows.hpp"
 #include "widemargin/losses.hpp"
 #include "widemargin/moments.hpp"
+#include "widemargin/network_batches.hpp"
+#include "widemargin/network_online.hpp"
 #include "widemargin/pair_steps.hpp"
 #include "widemargin/stochastic_gradient.hpp"
 
@@ -32,6 +34,9 @@ const Kernels table = {
     kernel_rows,
     add_known_rows,
     solve_pairs,
+    network_batches,
+    network_online,
+    network_outputs,
 };
 
 }  // namespace widemargin::WIDEMARGIN_ISA

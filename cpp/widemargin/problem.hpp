@@ -9,6 +9,7 @@
 
 #include "widemargin/committee_problem.hpp"
 #include "widemargin/kernel_problem.hpp"
+#include "widemargin/network_problem.hpp"
 
 namespace widemargin {
 
@@ -212,6 +213,12 @@ struct Kernels {
     void (*kernel_rows)(const KernelFunction&, const RowList&, const PackedView&, const RowUse&);
     void (*add_known_rows)(const KnownRows&);
     SubSolution (*solve_pairs)(const SubProblem&);
+    Tally (*network_batches)(const Rows&, const Network&, const Standardization&,
+                             const NetworkPass&);
+    Tally (*network_online)(const Rows&, const Network&, const Standardization&,
+                            const NetworkPass&);
+    void (*network_outputs)(const Rows&, const Network&, const Standardization&, double* out,
+                            int threads);
 };
 
 // Every table that this CPU can run, best first.

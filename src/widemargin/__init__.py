@@ -7,6 +7,8 @@ from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
+from widemargin.mlp import MLPClassifier
+from widemargin.mlp_regression import MLPRegressor
 from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
@@ -29,6 +31,8 @@ __all__ = [
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
+    "MLPClassifier",
+    "MLPRegressor",
     "MarginPerceptron",
     "NilssonMLPClassifier",
     "NuSVC",

@@ -212,3 +212,8 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
 
     def _strata(self, y: ArrayLike) -> ArrayLike:
         return None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

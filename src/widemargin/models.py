@@ -4,6 +4,7 @@ from typing import Any
 
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.linear_svm import LinearSVC
+from widemargin.mlp import MLPClassifier
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.sgd_svm import SGDSVM
 from widemargin.svm import SVC, NuSVC
@@ -16,6 +17,7 @@ MODELS: dict[str, type[Any]] = {
     "kernel-perceptron": KernelPerceptron,
     "linear-svc": LinearSVC,
     "sgd-svm": SGDSVM,
+    "mlp": MLPClassifier,
     "svc": SVC,
     "nu-svc": NuSVC,
 }

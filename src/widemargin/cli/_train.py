@@ -156,12 +156,14 @@ def make_model(name: str, settings: Sequence[str], time_limit: float | None) -> 
 
 
 def parse_value(text: str) -> Any:
-    """An integer, a float, true, false or null; anything else is a string."""
+    """An integer, a float, true, false, null or integers as 512,512; else a string."""
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)
+    with contextlib.suppress(ValueError):
+        return tuple(int(part) for part in text.split(","))
     return text
 
 

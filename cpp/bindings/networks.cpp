@@ -1,0 +1,153 @@
+// widemargin._core, multi-layer perceptrons: passes over examples, and outputs.
+#include "rows_handle.hpp"
+
+namespace widemargin {
+namespace {
+
+template <class Value, std::size_t n>
+Value named(const char* what, const std::string& name,
+            const std::pair<const char*, Value> (&names)[n]) {
+    for (const auto& [known, value] : names) {
+        if (name == known) return value;
+    }
+    throw std::invalid_argument("unknown " + std::string(what) + " '" + name + "'");
+}
+
+Transfer transfer_of(const std::string& name) {
+    static const std::pair<const char*, Transfer> names[] = {
+        {"identity", Transfer::identity},   {"sigmoid", Transfer::sigmoid},
+        {"tanh", Transfer::tanh},           {"slanted_tanh", Transfer::slanted_tanh},
+        {"hard_tanh", Transfer::hard_tanh}, {"relu", Transfer::relu},
+    };
+    return named("transfer function", name, names);
+}
+
+UpdateRule solver_of(const std::string& name) {
+    static const std::pair<const char*, UpdateRule> names[] = {
+        {"sgd", UpdateRule::sgd}, {"adam", UpdateRule::adam}, {"adamw", UpdateRule::adamw}};
+    return named("solver", name, names);
+}
+
+using Units = Vector<const std::int64_t>;
+
+// The network that these parameters are, checked against the examples.
+template <class T>
+Network network_of(const Rows& x, const Units& units, const std::string& transfer,
+                   const Vector<T>& parameters, std::uintptr_t gemm) {
+    require_plain(x);
+    require(units.shape(0) >= 2, "units must name inputs and outputs at least");
+    require(static_cast<std::size_t>(units(0)) == x.width, "units must begin with the inputs");
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < units.shape(0); ++k) {
+        require(units(k) >= 1 && units(k) < (std::int64_t{1} << 31), "a layer needs units");
+        if (k > 0) count += static_cast<std::size_t>((units(k - 1) + 1) * units(k));
+    }
+    require(parameters.shape(0) == count, "parameters must have an entry a weight and bias");
+    require(gemm != 0, "gemm is no function");
+    return {sizeof(T) == sizeof(double),
+            units.shape(0) - 1,
+            units.data(),
+            transfer_of(transfer),
+            const_cast<std::remove_const_t<T>*>(parameters.data()),
+            reinterpret_cast<const void*>(gemm)};
+}
+
+Standardization statistics_of(const Rows& x, const std::optional<Vector<const double>>& mean,
+                              const std::optional<Vector<const double>>& scale) {
+    require(mean.has_value() == scale.has_value(), "mean and scale go together");
+    require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
+            "the standardisation does not fit the examples");
+    return {data_or_null(mean), data_or_null(scale)};
+}
+
+using TallyTuple = std::tuple<std::int64_t, double, double, double>;
+
+template <class T>
+TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> first,
+                        Vector<T> second, Units units, const std::string& transfer,
+                        std::uintptr_t gemm, std::optional<Vector<const double>> mean,
+                        std::optional<Vector<const double>> scale, Units order, std::size_t batch,
+                        Matrix<const double> y, bool codes,
+                        std::optional<Vector<const double>> weights,
+                        std::optional<Vector<const double>> error_scale,
+                        const std::string& criterion, double parameter, const std::string& solver,
+                        double rate, double momentum, bool nesterov, double beta_1, double beta_2,
+                        double epsilon, double mu, double nu, std::int64_t steps, int threads) {
+    const Rows& x = rows.view();
+    const Network network = network_of(x, units, transfer, parameters, gemm);
+    const auto outputs = static_cast<std::size_t>(units(units.shape(0) - 1));
+    const UpdateRule how = solver_of(solver);
+    require(first.shape(0) == parameters.shape(0), "first must have the shape of parameters");
+    require(how == UpdateRule::sgd || second.shape(0) == parameters.shape(0),
+            "second must have the shape of parameters");
+    require(y.shape(0) == x.count && y.shape(1) == (codes ? 1 : outputs),
+            "y must have a row an example and a column an output, or class codes");
+    require(!codes || outputs >= 2, "class codes need an output a class");
+    require(codes || error_scale || outputs == 1, "several outputs need codes or error_scale");
+    for (std::size_t l = 0; codes && l < x.count; ++l) {
+        require(y(l, 0) >= 0.0 && y(l, 0) < static_cast<double>(outputs),
+                "y names a class that does not exist");
+    }
+    require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+    require(!error_scale || error_scale->shape(0) == outputs,
+            "error_scale must have one entry an output");
+    require(batch >= 1, "a batch needs an example");
+    require_order(order, x);
+    const Standardization s = statistics_of(x, mean, scale);
+    const Criterion q = criterion_of(criterion, parameter);
+    const bool joint =
+        codes && (q.name == CriterionName::cross_entropy || q.name == CriterionName::margin);
+    const Criteria criteria = !joint                            ? Criteria::of_outputs
+                              : q.name == CriterionName::margin ? Criteria::margin_to_best
+                                                                : Criteria::softmax;
+    const NetworkPass pass{
+        order.data(),
+        order.shape(0),
+        batch,
+        {y.data(), codes, data_or_null(weights), data_or_null(error_scale), criteria, &q},
+        {how, rate, momentum, nesterov, beta_1, beta_2, epsilon, mu, nu, first.data(),
+         second.data(), steps},
+        at_most_one_a_cpu(threads)};
+    const bool online = batch == 1 && how == UpdateRule::sgd && momentum == 0.0;
+    nb::gil_scoped_release release;
+    const Tally tally = online ? kernels().network_online(x, network, s, pass)
+                               : kernels().network_batches(x, network, s, pass);
+    return {tally.updates, tally.criterion, tally.errors, tally.weight};
+}
+
+template <class T>
+void network_outputs(const RowsHandle& rows, Vector<const T> parameters, Units units,
+                     const std::string& transfer, std::uintptr_t gemm,
+                     std::optional<Vector<const double>> mean,
+                     std::optional<Vector<const double>> scale, Matrix<double> out, int threads) {
+    const Rows& x = rows.view();
+    const Network network = network_of(x, units, transfer, parameters, gemm);
+    require(out.shape(0) == x.count &&
+                out.shape(1) == static_cast<std::size_t>(units(units.shape(0) - 1)),
+            "out must have a row an example and a column an output");
+    const Standardization s = statistics_of(x, mean, scale);
+    nb::gil_scoped_release release;
+    kernels().network_outputs(x, network, s, out.data(), at_most_one_a_cpu(threads));
+}
+
+template <class T>
+void bind(nb::module_& m) {
+    m.def("network_pass", &network_pass<T>, "rows"_a, "parameters"_a.noconvert(),
+          "first"_a.noconvert(), "second"_a.noconvert(), nb::kw_only(), "units"_a, "transfer"_a,
+          "gemm"_a, "mean"_a.none(), "scale"_a.none(), "order"_a, "batch"_a, "y"_a, "codes"_a,
+          "weights"_a.none(), "error_scale"_a.none(), "criterion"_a, "parameter"_a, "solver"_a,
+          "rate"_a, "momentum"_a, "nesterov"_a, "beta_1"_a, "beta_2"_a, "epsilon"_a, "mu"_a, "nu"_a,
+          "steps"_a, "threads"_a);
+    m.def("network_outputs", &network_outputs<T>, "rows"_a, "parameters"_a.noconvert(),
+          nb::kw_only(), "units"_a, "transfer"_a, "gemm"_a, "mean"_a.none(), "scale"_a.none(),
+          "out"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void bind_networks(nb::module_& m) {
+    bind<float>(m);
+    bind<double>(m);
+}
+
+}  // namespace widemargin

@@ -1,0 +1,181 @@
+r"""Multi-layer perceptrons in NumPy: back-propagation and the four updates, for reading and checks.
+
+With :math:`h^0 = x`, hidden layers and outputs are
+
+.. math:: h^{k+1} = h(h^k W^k + b^k), \qquad f(x) = h^D W^D + b^D
+
+and training minimises (8.10), weight decays μ of the output and ν of the hidden weights:
+
+.. math:: J = \frac1L \sum_l Q(y_l, f(x_l)) + \frac\mu2 \|W^D\|^2
+              + \frac\nu2 \sum_{k<D} \|W^k\|^2
+
+Biases are not decayed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from widemargin._typing import FloatArray
+from widemargin.criteria import Criterion
+
+__all__ = ["SLANT", "TRANSFERS", "Network", "criterion", "gradients", "outputs", "update"]
+
+SLANT = 0.01  # ε of the slanted tanh (Bottou 1991): tanh z + ε z
+
+#: Transfer functions h and their derivatives h'; 0 at the kinks of the piecewise linear ones.
+TRANSFERS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]] = {
+    "identity": (lambda z: z, np.ones_like),
+    "sigmoid": (
+        lambda z: 0.5 + 0.5 * np.tanh(z / 2),
+        lambda z: 0.25 * (1 - np.tanh(z / 2) ** 2),
+    ),
+    "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
+    "slanted_tanh": (lambda z: np.tanh(z) + SLANT * z, lambda z: 1 + SLANT - np.tanh(z) ** 2),
+    "hard_tanh": (lambda z: np.clip(z, -1, 1), lambda z: (np.abs(z) < 1).astype(float)),
+    "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0).astype(float)),
+}
+
+
+@dataclass
+class Network:
+    """Weights and biases of each layer, and the transfer function of the hidden ones."""
+
+    weights: list[FloatArray]
+    biases: list[FloatArray]
+    transfer: str
+
+    def parameters(self) -> list[FloatArray]:
+        """Every array that is trained: W, b of the first layer, of the second, …"""
+        return [p for pair in zip(self.weights, self.biases, strict=True) for p in pair]
+
+
+def outputs(network: Network, X: FloatArray) -> FloatArray:
+    """f(x), a row an example.
+
+    Examples
+    --------
+    >>> weights, biases = [np.array([[1.0, -1.0]]), np.ones((2, 1))], [np.zeros(2), np.zeros(1)]
+    >>> outputs(Network(weights, biases, "relu"), np.array([[3.0], [-2.0]])).ravel()  # |x|
+    array([3., 2.])
+    """
+    return _forward(network, X)[0][-1]
+
+
+def _forward(network: Network, X: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+    """The values of all layers, and the slopes h' of the hidden ones."""
+    h, slope = TRANSFERS[network.transfer]
+    values, slopes = [X], []
+    for k, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):
+        z = values[-1] @ W + b
+        hidden = k + 1 < len(network.weights)
+        values.append(h(z) if hidden else z)
+        if hidden:
+            slopes.append(slope(z))
+    return values, slopes
+
+
+def criterion(q: Criterion, y: FloatArray, f: FloatArray) -> tuple[FloatArray, FloatArray]:
+    r"""Q of each example, and its derivatives in the outputs.
+
+    `y` has the shape of `f` (±1 for two classes, or values), or holds class codes 0..K−1. For K > 2
+    classes the criteria of single outputs are summed, with targets +1 for the class and −1 for
+    the others, except
+
+    - cross-entropy: :math:`-\log \mathrm{softmax}_y f`,
+    - margin: :math:`|\beta - (f_y - \max_{k \ne y} f_k)|_+`.
+
+    Examples
+    --------
+    >>> from widemargin.criteria import Margin
+    >>> criterion(Margin(1.0), np.array([0]), np.array([[1.0, 0.5, 0.0]]))
+    (array([0.5]), array([[-1.,  1.,  0.]]))
+    """
+    if y.ndim == 2:
+        return q.value(y, f).sum(1), q.derivative(y, f)
+    rows, classes = np.arange(len(f)), y.astype(int)
+    indicators = np.eye(f.shape[1])[classes]
+    if q.name == "cross_entropy":
+        p = np.exp(f - f.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        return -np.log(p[rows, classes]), p - indicators
+    if q.name == "margin":
+        others = np.where(indicators == 1, -np.inf, f)
+        best = others.argmax(1)
+        slack = q.parameter - (f[rows, classes] - f[rows, best])
+        slopes = np.eye(f.shape[1])[best] - indicators
+        return np.maximum(slack, 0), np.where(slack[:, None] >= 0, slopes, 0.0)
+    return q.value(2 * indicators - 1, f).sum(1), q.derivative(2 * indicators - 1, f)
+
+
+def gradients(
+    network: Network,
+    X: FloatArray,
+    y: FloatArray,
+    q: Criterion,
+    *,
+    sample_weight: FloatArray | None = None,
+    mu: float = 0.0,
+    nu: float = 0.0,
+) -> tuple[float, list[FloatArray]]:
+    """J of a batch and its gradient by back-propagation, in the order of `parameters`."""
+    values, slopes = _forward(network, X)
+    Q, delta = criterion(q, y, values[-1])
+    weights = np.ones(len(X)) if sample_weight is None else sample_weight
+    delta = delta * weights[:, None] / len(X)
+    decays = [nu] * (len(network.weights) - 1) + [mu]
+    J = float(Q @ weights) / len(X)
+    found: list[FloatArray] = []
+    for k in reversed(range(len(network.weights))):
+        W = network.weights[k]
+        J += decays[k] / 2 * float(np.sum(W**2))
+        found = [values[k].T @ delta + decays[k] * W, delta.sum(0), *found]
+        if k > 0:
+            delta = (delta @ W.T) * slopes[k - 1]
+    return J, found
+
+
+def update(
+    solver: str,
+    theta: FloatArray,
+    gradient: FloatArray,
+    state: dict[str, FloatArray],
+    t: int,
+    rate: float,
+    *,
+    momentum: float = 0.9,
+    nesterov: bool = True,
+    beta_1: float = 0.9,
+    beta_2: float = 0.999,
+    epsilon: float = 1e-8,
+    decay: float = 0.0,
+) -> None:
+    r"""Step t = 1, 2, … of one array, in place.
+
+    - ``sgd``: :math:`v \leftarrow m v - \lambda g,\ \theta \leftarrow \theta + v`; Nesterov's:
+      :math:`\theta \leftarrow \theta + m v - \lambda g`.
+    - ``adam`` (Kingma and Ba, 2015):
+      :math:`\theta \leftarrow \theta - \lambda \hat m / (\sqrt{\hat v} + \epsilon)`.
+    - ``adamw`` (Loshchilov and Hutter, 2019): the same after
+      :math:`\theta \leftarrow \theta - \lambda\,\text{decay}\,\theta`.
+
+    Examples
+    --------
+    >>> theta = np.array([1.0])
+    >>> update("sgd", theta, np.array([2.0]), {}, 1, 0.1, momentum=0.0)
+    >>> theta
+    array([0.8])
+    """
+    first = state.setdefault("first", np.zeros_like(theta))
+    second = state.setdefault("second", np.zeros_like(theta))
+    if solver == "sgd":
+        first[...] = momentum * first - rate * gradient
+        theta += momentum * first - rate * gradient if nesterov else first
+        return
+    if solver == "adamw":
+        theta -= rate * decay * theta
+    first[...] = beta_1 * first + (1 - beta_1) * gradient
+    second[...] = beta_2 * second + (1 - beta_2) * gradient**2
+    scale = np.sqrt(second / (1 - beta_2**t)) + epsilon
+    theta -= rate * first / (1 - beta_1**t) / scale
