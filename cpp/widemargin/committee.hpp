@@ -16,8 +16,8 @@
 #include <type_traits>
 
 #include "widemargin/committee_rules.hpp"
+#include "widemargin/network_team.hpp"
 #include "widemargin/shuffle.hpp"
-#include "widemargin/team.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
@@ -38,7 +38,7 @@ class CommitteeWorker {
           judge_(committees.outputs, pass) {}
 
     // Visits the examples first..last-1 of the order with the blocks begin..end-1 of all. `votes`
-    // has two entries a block; meet(n) waits until all have come to the n-th example.
+    // has two entries a block; meet() waits until all have come there.
     template <class Meet>
     void visit(std::size_t first, std::size_t last, std::size_t begin, std::size_t end,
                double* votes, Meet&& meet) {
@@ -54,7 +54,7 @@ class CommitteeWorker {
                 if (pass_.dropout > 0.0) leave_out(n, i);
                 these[i] = Rule::vote(z(i), alive(i)) / (1.0 - pass_.dropout);
             }
-            meet(n - first + 1);
+            meet();
             for (std::size_t k = 0; k < f_.size(); ++k) {
                 f_[k] = b_[k];
                 for (std::size_t i = 0; i < committees_.blocks; ++i) {
@@ -143,16 +143,14 @@ inline void add(CommitteeTally& total, const CommitteeTally& part) {
 template <class Worker>
 CommitteeTally visit_together(std::vector<Worker>& workers, const CommitteePass& pass,
                               std::size_t blocks, std::size_t granularity, double* votes) {
-    Team team(workers.size());
     const std::size_t grains = blocks / granularity;
-    in_threads(static_cast<int>(workers.size()), [&](std::size_t me, std::size_t threads) {
-        if (threads == 1) {  // fewer than asked for: one does it all
-            workers[0].visit(0, pass.count, 0, blocks, votes, [](std::size_t) {});
-            return;
-        }
-        workers[me].visit(0, pass.count, granularity * (grains * me / threads),
-                          granularity * (grains * (me + 1) / threads), votes,
-                          [&](std::size_t n) { team.meet(me, n); });
+    with_team(static_cast<int>(workers.size()), [&](int me, int team, Barrier& barrier) {
+        const auto part = [&](int i) {
+            return granularity *
+                   (grains * static_cast<std::size_t>(i) / static_cast<std::size_t>(team));
+        };
+        workers[static_cast<std::size_t>(me)].visit(0, pass.count, part(me), part(me + 1), votes,
+                                                    [&] { barrier.wait(); });
     });
     CommitteeTally total = workers[0].tally();
     for (std::size_t i = 1; i < workers.size(); ++i) {
@@ -168,10 +166,11 @@ CommitteeTally visit_apart(std::vector<Worker>& workers, const Committees& commi
                            const CommitteePass& pass, std::size_t blocks,
                            std::vector<double>& votes) {
     const std::size_t parts = workers.size();
-    in_threads(static_cast<int>(parts), [&](std::size_t me, std::size_t threads) {
-        for (std::size_t part = me; part < parts; part += threads) {
+    with_team(static_cast<int>(parts), [&](int me, int team, Barrier&) {
+        for (auto part = static_cast<std::size_t>(me); part < parts;
+             part += static_cast<std::size_t>(team)) {
             workers[part].visit(pass.count * part / parts, pass.count * (part + 1) / parts, 0,
-                                blocks, votes.data() + 2 * blocks * part, [](std::size_t) {});
+                                blocks, votes.data() + 2 * blocks * part, [] {});
         }
     });
     CommitteeTally total;
@@ -232,9 +231,10 @@ void score_committees(const X& x, std::size_t count, const Committees& committee
     const std::size_t tiles = (count + tile - 1) / tile;
     const std::vector<GatheredRow> empty(tile, GatheredRow(centring));
     std::vector<std::vector<GatheredRow>> rows(static_cast<std::size_t>(threads), empty);
-    in_threads(threads, [&](std::size_t me, std::size_t all_threads) {
+    with_team(threads, [&](int number, int team, Barrier&) {
+        const auto me = static_cast<std::size_t>(number);
         float z[kUnits];
-        for (std::size_t t = me; t < tiles; t += all_threads) {
+        for (std::size_t t = me; t < tiles; t += static_cast<std::size_t>(team)) {
             const std::size_t first = t * tile, last = std::min(count, first + tile);
             for (std::size_t l = first; l < last; ++l) rows[me][l - first].read(x[l]);
             for (std::size_t k = 0; k < committees.outputs; ++k) {

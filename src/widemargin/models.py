@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from widemargin.committee import NilssonMLPClassifier, SimpleMLPClassifier
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.linear_svm import LinearSVC
 from widemargin.mlp import MLPClassifier
@@ -18,6 +19,8 @@ MODELS: dict[str, type[Any]] = {
     "linear-svc": LinearSVC,
     "sgd-svm": SGDSVM,
     "mlp": MLPClassifier,
+    "simple-mlp": SimpleMLPClassifier,
+    "nilsson-mlp": NilssonMLPClassifier,
     "svc": SVC,
     "nu-svc": NuSVC,
 }
