@@ -16,8 +16,8 @@
 #include <type_traits>
 
 #include "widemargin/committee_rules.hpp"
-#include "widemargin/network_team.hpp"
 #include "widemargin/shuffle.hpp"
+#include "widemargin/team.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 

@@ -1,4 +1,5 @@
-// Dual coordinate descent, epoch after epoch: orders, examples that are put aside, a free intercept.
+// Dual coordinate descent, epoch after epoch: orders, examples that are put aside, a free
+// intercept.
 //
 // A free intercept asks for sum_l beta_l = 0, which no single beta can keep. The method of
 // multipliers does: an intercept that is penalised for its distance from a centre is one more
@@ -63,8 +64,8 @@ inline std::int64_t dual_course(const Rows& rows, const LinearState& state,
         DualEpoch part = like;
         part.order = course.order + course.visited;
         part.kept = course.order + course.kept;
-        part.count = std::min(course.active - course.visited,
-                              static_cast<std::size_t>(visits - made));
+        part.count =
+            std::min(course.active - course.visited, static_cast<std::size_t>(visits - made));
         part.intercept = course.intercept;
         part.patience = course.patience;
         const DualTally tally = dual_descent(rows, state, s, part);

@@ -3,8 +3,8 @@
 // depends on the number of parts alone.
 #pragma once
 
-#include "widemargin/network_team.hpp"
 #include "widemargin/network_updates.hpp"
+#include "widemargin/team.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 

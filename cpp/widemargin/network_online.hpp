@@ -8,8 +8,8 @@
 // and the step W += x^ d' is  U += x d',  t += d,  u += (c.x) d:  inputs that are 0 cost nothing.
 #pragma once
 
-#include "widemargin/network_team.hpp"
 #include "widemargin/network_updates.hpp"
+#include "widemargin/team.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
