@@ -25,7 +25,7 @@ from widemargin.schedules import SCHEDULES, Schedule, make_schedule
 
 __all__ = ["NilssonMLPClassifier", "SimpleMLPClassifier"]
 
-AUTO_STEP = 0.12  # by how much an update moves the unit's own output for its example
+AUTO_STEP = 0.08  # by how much an update moves the unit's own output for its example
 AUTO_MARGIN = 1.0  # β/√N
 MOST_ENCODED = 200  # inputs for which "auto" takes hats
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -190,8 +190,8 @@ class SimpleMLPClassifier(CommitteeClassifier):
     margin : float or "auto", default="auto"
         β. Small ones overfit, large ones underfit. "auto" is √N.
     learning_rate : float or "auto", default="auto"
-        The step λ of the first epoch. "auto" is :math:`0.12 / (\overline{\|x\|^2} + 1)`: an update
-        moves what a unit says of its example by about 0.12.
+        The step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`: an update
+        moves what a unit says of its example by about 0.08.
     schedule : {"auto", "constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, \
             default="auto"
         How λ changes. "auto" falls linearly to 0 at `max_iter` in `fit`, and is constant in
@@ -200,7 +200,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
         λ/(1 + decay · epoch), for ``schedule="decay"``.
     power_t : float, default=0.5
         λ/(1 + epoch)^power_t, for ``schedule="invscaling"``.
-    init_scale : float, default=1.0
+    init_scale : float, default=0.5
         Weights begin uniform, so large that what units say has this standard deviation. The
         customary ±1/√d for standardised inputs is 0.58.
     n_committees : int, default=1
@@ -318,7 +318,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
         schedule: str = "auto",
         decay: float = 0.03,
         power_t: float = 0.5,
-        init_scale: float = 1.0,
+        init_scale: float = 0.5,
         n_committees: int = 1,
         multi_class: str = "best_other",
         dropout: float = 0.0,
@@ -398,7 +398,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
     n_units : int, default=201
         N, an odd number: no vote ends in a draw.
     learning_rate : float or "auto", default="auto"
-        The step λ of the first epoch. "auto" is :math:`0.12 / (\overline{\|x\|^2} + 1)`.
+        The step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`.
     schedule : {"auto", "constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, \
             default="auto"
         How λ changes, as in `SimpleMLPClassifier`.
@@ -406,7 +406,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
         λ/(1 + decay · epoch), for ``schedule="decay"``.
     power_t : float, default=0.5
         λ/(1 + epoch)^power_t, for ``schedule="invscaling"``.
-    init_scale : float, default=1.0
+    init_scale : float, default=0.5
         Weights begin uniform, so large that what units say has this standard deviation.
     encoding : {"auto", "hat"}, transformer or None, default=None
         As in `SimpleMLPClassifier`.
@@ -474,7 +474,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
         schedule: str = "auto",
         decay: float = 0.03,
         power_t: float = 0.5,
-        init_scale: float = 1.0,
+        init_scale: float = 0.5,
         encoding: Any = None,
         standardize: bool = True,
         max_iter: int = 40,

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,21 +94,41 @@ def fleuret(json: JsonOption = False) -> None:
     out.print(table)
 
 
+SeedsOption = Annotated[int, typer.Option(min=1, help="Number of random seeds.")]
+
+
+@papers.command("table-7.1")
+def table_7_1(json: JsonOption = False) -> None:
+    """Table 7.1 of the thesis: training errors of MLPs by criterion."""
+    from widemargin.papers import table_7_1 as run
+
+    _show_results("Table 7.1, training errors", run, json)
+
+
+@papers.command("table-8.1")
+def table_8_1(seeds: SeedsOption = 3, json: JsonOption = False) -> None:
+    """Table 8.1 of the thesis: SVM, MLP and Simple MLP."""
+    from widemargin.papers import table_8_1 as run
+
+    _show_results(f"Table 8.1, {_seeds(seeds)}", lambda: run(seeds=range(seeds)), json)
+
+
 @papers.command("table-8.2")
-def table_8_2(
-    seeds: Annotated[int, typer.Option(min=1, help="Number of random seeds.")] = 3,
-    json: JsonOption = False,
-) -> None:
-    """Table 8.2 of the thesis: perceptrons with and without a margin."""
+def table_8_2(seeds: SeedsOption = 3, json: JsonOption = False) -> None:
+    """Table 8.2 of the thesis: perceptrons and committees with and without a margin."""
     from widemargin.papers import table_8_2 as run
 
-    with err.status(f"Training on Forest and Connect-4, {_seeds(seeds)}"):
-        rows = run(seeds=range(seeds))
+    _show_results(f"Table 8.2, {_seeds(seeds)}", lambda: run(seeds=range(seeds)), json)
+
+
+def _show_results(title: str, run: Callable[[], list[Any]], json: bool) -> None:
+    with err.status(f"Training on Forest and Connect-4: {title}"):
+        rows = run()
     if json:
         print_json(rows)
         return
     table = _table(
-        f"Table 8.2, {_seeds(seeds)}",
+        title,
         ["data", "model", "chosen"],
         *("validation\nerror %", "test\nerror %", "seconds", "published\nerror %"),
     )
@@ -116,15 +136,17 @@ def table_8_2(
         table.add_row(
             row.data,
             re.sub(r"(?<=[a-z])(?=[A-Z])", " ", row.model),  # can be folded
-            ", ".join(
-                f"{key.replace('_', ' ')} {value:g}" for key, value in row.parameters.items()
-            ),
+            ", ".join(f"{key.replace('_', ' ')} {_short(v)}" for key, v in row.parameters.items()),
             f"{row.validation_error:.2f}",
             f"{row.test_error:.2f} ± {row.spread:.2f}",
             f"{row.seconds:.2f}",
-            f"{row.published:.1f}",
+            "" if math.isnan(row.published) else f"{row.published:.1f}",
         )
     out.print(table)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _seeds(count: int) -> str:
