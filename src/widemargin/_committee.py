@@ -192,7 +192,9 @@ class CommitteeLearner:
         self.layout = CommitteeRows(state.block, *statistics_of(state, centred))
         self.rows, self.statistics = self.layout.rows(examples.X)
         self.v = self.layout.to_core(state.v)
-        if average and state.mean_v is None:
+        if not average:
+            state.mean_v = state.mean_b = None
+        elif state.mean_v is None:
             state.mean_v, state.mean_b = state.v.copy(), state.b.copy()
         committees, outputs = state.b.shape
         stored = examples.X.nnz if sp.issparse(examples.X) else np.count_nonzero(examples.X)

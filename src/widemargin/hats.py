@@ -175,14 +175,22 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn_sparse(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Scales of inputs that are mostly zero, all at once; which inputs are left to look at."""
+        X.eliminate_zeros()
         stored = np.diff(X.indptr)
-        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        first, varied = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=bool)
+        first[stored > 0] = X.data[X.indptr[:-1][stored > 0]]
+        column = np.repeat(np.arange(X.shape[1]), stored)
+        varied[column[X.data != first[column]]] = True
+        size = np.abs(first)  # of inputs with two values
+        if self.standardize:
+            squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+            size[varied] = np.sqrt(squares[varied] / stored[varied])
+        else:
+            size[varied] = 1.0
         sparse = stored < X.shape[0] / 2
         self.base_[sparse] = 0.0
-        if self.standardize:
-            size = np.sqrt(squares / np.maximum(stored, 1))
-            self.scale_[sparse] = np.where(size > 0, size, 1.0)[sparse]
-        hats = False if self.n_knots is None else stored > MANY * self.n_knots
+        self.scale_[sparse] = np.where(size > 0, size, 1.0)[sparse]
+        hats = False if self.n_knots is None else stored >= MANY * self.n_knots  # and 0
         return np.asarray(~sparse | hats)
 
     def _learn(self, j: int, x: FloatArray) -> None:
