@@ -45,7 +45,7 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
     const Committees committees = committees_of(x, v, alive, b);
     require(y.shape(0) == x.count, "y must have one entry an example");
     require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
-    require(dropout >= 0.0 && dropout < 1.0, "dropout must be at least 0 and less than 1");
+    require(dropout >= 0.0 && dropout <= 0.99, "dropout must be at least 0 and at most 0.99");
     require_order(order, x);
     const CommitteeTargets kind = targets_of(targets);
     require((kind == CommitteeTargets::binary) == (b.shape(0) == 1),

@@ -13,6 +13,7 @@
 // on chance (Niu et al., 2011).
 #pragma once
 
+#include <cmath>
 #include <type_traits>
 
 #include "widemargin/committee_rules.hpp"
@@ -31,6 +32,8 @@ class CommitteeWorker {
           committees_(committees),
           pass_(pass),
           row_(centring),
+          presence_(static_cast<std::uint64_t>(std::lround((1.0 - pass.dropout) * (1 << kDigits)))),
+          factor_(static_cast<double>(1 << kDigits) / static_cast<double>(presence_)),
           z_(committees.outputs * committees.blocks * kUnits),
           present_(pass.dropout > 0.0 ? z_.size() : 0),
           f_(committees.outputs),
@@ -52,7 +55,7 @@ class CommitteeWorker {
             for (std::size_t i = begin; i < end; ++i) {
                 read_block(block(i), row_, z(i));
                 if (pass_.dropout > 0.0) leave_out(n, i);
-                these[i] = Rule::vote(z(i), alive(i)) / (1.0 - pass_.dropout);
+                these[i] = factor_ * Rule::vote(z(i), alive(i));
             }
             meet();
             for (std::size_t k = 0; k < f_.size(); ++k) {
@@ -97,18 +100,19 @@ class CommitteeWorker {
     }
 
     // Some of the units of block i do not take part in the n-th visit. Who they are depends on the
-    // seed, n and i alone.
+    // seed, n and i alone. From the last binary digit of p to its first, a random bit joined by
+    // "or" for 1 and "and" for 0 is 1 with probability p in the end.
     void leave_out(std::size_t n, std::size_t i) {
+        SplitMix64 random(pass_.seed + n * 0xd1342543de82ef95u + i * 0xaf251af3b0f025b5u);
+        std::uint64_t stay = 0;
+        for (unsigned digit = 0; digit < kDigits; ++digit) {
+            const std::uint64_t bits = random();
+            stay = presence_ >> digit & 1 ? stay | bits : stay & bits;
+        }
         const float* all_of_them = committees_.alive + (i % committees_.blocks) * kUnits;
         float* present = present_.data() + i * kUnits;
-        const auto least = static_cast<std::uint64_t>(pass_.dropout * 65536.0);
-        SplitMix64 random(pass_.seed + n * 0xd1342543de82ef95u + i * 0xaf251af3b0f025b5u);
-        for (std::size_t unit = 0; unit < kUnits; unit += 4) {
-            const std::uint64_t bits = random();
-            for (std::size_t k = 0; k < 4; ++k) {
-                const bool stays = (bits >> (16 * k) & 0xffff) >= least;
-                present[unit + k] = stays ? all_of_them[unit + k] : 0.0f;
-            }
+        for (std::size_t unit = 0; unit < kUnits; ++unit) {
+            present[unit] = stay >> unit & 1 ? all_of_them[unit] : 0.0f;
         }
     }
 
@@ -123,6 +127,10 @@ class CommitteeWorker {
     const Committees& committees_;
     const CommitteePass& pass_;
     GatheredRow row_;
+    static constexpr unsigned kDigits = 8;
+    static_assert(kUnits == 64, "a bit a unit");
+    std::uint64_t presence_;  // 2^kDigits times the probability that a unit takes part
+    double factor_;           // its inverse, which votes are multiplied by
     std::vector<float> z_, present_;
     std::vector<double> f_, b_;
     Judge judge_;

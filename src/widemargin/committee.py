@@ -208,7 +208,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     multi_class : {"best_other", "ovr"}, default="best_other"
         For more than two classes: the margin to the best other class, or one against the rest.
     dropout : float, default=0.0
-        The part of the units that a visit leaves out, at random.
+        The part of the units that a visit leaves out, at random; in steps of 1/256.
     average : bool, default=False
         Whether to return the mean of the weights over the epochs, the last of which count most.
         It helps a constant λ; one that falls to 0 needs no mean.
@@ -298,7 +298,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
         "margin": [StrOptions({"auto"}), _POSITIVE],
         "n_committees": [Interval(Integral, 1, None, closed="left")],
         "multi_class": [StrOptions({"best_other", "ovr"})],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "dropout": [Interval(Real, 0, 0.99, closed="both")],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
         "lock_free": ["boolean"],
