@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from widemargin import MarginPerceptron, Perceptron
+from widemargin import MarginPerceptron, Perceptron, SimpleMLPClassifier
 from widemargin.datasets import fetch_connect4, fetch_forest
 from widemargin.papers import fleuret_mnist, table_8_2
 from widemargin.theory import margin_bound, radius
@@ -19,7 +19,8 @@ FETCH = {"Forest": fetch_forest, "Connect-4": fetch_connect4}
 
 @pytest.fixture(scope="module")
 def table():
-    return {(row.data, row.model): row for row in table_8_2(seeds=(0,))}
+    rows = table_8_2(seeds=(0,), models=("Perceptron", "MarginPerceptron"))
+    return {(row.data, row.model): row for row in rows}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,14 @@ def test_table_8_2_is_reached(table, data, model, limit):
 @pytest.mark.parametrize("data", FETCH)
 def test_the_margin_helps(table, data):
     assert table[data, "MarginPerceptron"].test_error < table[data, "Perceptron"].test_error
+
+
+@pytest.mark.parametrize(("data", "limit"), [("Forest", 10.0), ("Connect-4", 10.1)])
+def test_a_small_simple_mlp_is_close_to_table_8_1(data, limit):
+    rows = FETCH[data](split="thesis")
+    clf = SimpleMLPClassifier(n_units=300, max_iter=15, random_state=0, n_jobs=-1)
+    clf.fit(rows.X_train, rows.y_train)
+    assert 100 * (1 - clf.score(rows.X_valid, rows.y_valid)) <= limit
 
 
 def test_fleuret_ends_without_a_change_and_few_test_errors():
