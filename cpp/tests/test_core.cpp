@@ -70,6 +70,7 @@ void test_combine(const Tables& tables);
 void test_dual_descent(const Tables& tables);
 void test_moments(const Tables& tables);
 void test_kernel_perceptron(const Tables& tables);
+void test_committees(const Tables& tables);
 
 }  // namespace widemargin::tests
 
@@ -82,6 +83,7 @@ int main() {
     test_dual_descent(tables);
     test_moments(tables);
     test_kernel_perceptron(tables);
+    test_committees(tables);
     for (const auto* table : tables) test_criteria(*table);
     test_shuffle();
     std::printf("%d checks on", checks);
