@@ -71,6 +71,7 @@ void test_dual_descent(const Tables& tables);
 void test_moments(const Tables& tables);
 void test_kernel_perceptron(const Tables& tables);
 void test_networks(const Tables& tables);
+void test_committees(const Tables& tables);
 
 }  // namespace widemargin::tests
 
@@ -84,6 +85,7 @@ int main() {
     test_moments(tables);
     test_kernel_perceptron(tables);
     test_networks(tables);
+    test_committees(tables);
     for (const auto* table : tables) test_criteria(*table);
     test_shuffle();
     std::printf("%d checks on", checks);
