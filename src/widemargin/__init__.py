@@ -1,7 +1,7 @@
 """Large-margin learning on large data: f(x) = w · Φ(x) + b, with a margin."""
 
 from widemargin import _openmp  # noqa: F401  before anything else loads the core
-from widemargin.committee import NilssonMLPClassifier, SimpleMLPClassifier
+from widemargin.committee import SimpleMLPClassifier
 from widemargin.hats import HatEncoder
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
@@ -9,6 +9,7 @@ from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
 from widemargin.mlp import MLPClassifier
 from widemargin.mlp_regression import MLPRegressor
+from widemargin.nilsson import NilssonMLPClassifier
 from widemargin.one_class import OneClassSVM
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.persistence import load, save

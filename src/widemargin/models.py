@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from widemargin.committee import NilssonMLPClassifier, SimpleMLPClassifier
+from widemargin.committee import SimpleMLPClassifier
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.linear_svm import LinearSVC
 from widemargin.mlp import MLPClassifier
+from widemargin.nilsson import NilssonMLPClassifier
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.sgd_svm import SGDSVM
 from widemargin.svm import SVC, NuSVC

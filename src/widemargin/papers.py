@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from widemargin.committee import NilssonMLPClassifier, SimpleMLPClassifier
+from widemargin.committee import SimpleMLPClassifier
 from widemargin.datasets import fetch_connect4, fetch_forest, fetch_mnist
 from widemargin.mlp import MLPClassifier
+from widemargin.nilsson import NilssonMLPClassifier
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.svm import SVC
 
