@@ -216,7 +216,7 @@ def to_target(inputs: Inputs, options: argparse.Namespace) -> tuple[Table, list[
 
 
 def errors(rows: int | None, threads: int) -> tuple[Table, list[dict[str, Any]]]:
-    table = Table(title=f"Test errors and times of fits, {threads} threads")
+    table = Table(title=f"Test errors and times of fits, threads: {threads}")
     for column in ("data", "model", "time", "error"):
         table.add_column(column, justify="left" if column in ("data", "model") else "right")
     results = []
