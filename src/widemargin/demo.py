@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
+from widemargin.committee import SimpleMLPClassifier
 from widemargin.datasets import fetch_forest, make_toy_mixture
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.perceptron import MarginPerceptron, Perceptron
@@ -40,6 +41,10 @@ CONTESTANTS = (
         "Φ-machine: Margin Perceptron, Nyström",
         lambda: MarginPerceptron(feature_map="nystroem", random_state=0),
         max_rows=20_000,
+    ),
+    Contestant(
+        "Simple MLP",
+        lambda: SimpleMLPClassifier(n_units=200, max_iter=10, random_state=0),
     ),
     Contestant(
         "Kernel Perceptron, RBF",
@@ -112,7 +117,7 @@ def draw_boundaries(path: Path) -> None:
             "Φ-machine: Margin Perceptron,\npolynomials of degree 2",
             MarginPerceptron(feature_map="polynomial", random_state=0),
         ),
-        ("Kernel Perceptron, RBF", KernelPerceptron(random_state=0)),
+        ("Simple MLP, 50 units", SimpleMLPClassifier(n_units=50, random_state=0)),
     )
     figure, axes = plt.subplots(2, 2, figsize=(10, 9), layout="constrained")
     for axis, (title, model) in zip(axes.flat, models, strict=True):

@@ -203,9 +203,11 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return
         others, common = x, counts.max() > len(x) / 2
         if common:
-            self.base_[j], others = mode, x[x != mode]
+            self.base_[j] = self.mean_[j] = mode
+            others = x[x != mode]
+        elif self.standardize:
+            self.mean_[j] = x.mean(dtype=np.float64)
         if self.standardize:
-            self.mean_[j] = mode if common else x.mean(dtype=np.float64)
             deviation = np.sqrt(np.mean(np.square(others - self.mean_[j], dtype=np.float64)))
             self.scale_[j] = float(deviation) or 1.0
         if self.n_knots is None or len(values) <= MANY * self.n_knots:

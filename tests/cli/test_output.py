@@ -85,10 +85,16 @@ def test_papers_fleuret():
 
 @needs_data
 def test_papers_table_8_2():
-    rows = run_json("papers", "table-8.2", "--seeds", "1")
+    models = ("--model", "Perceptron", "--model", "MarginPerceptron")
+    rows = run_json("papers", "table-8.2", "--seeds", "1", *models)
     assert {row["data"] for row in rows} == {"Forest", "Connect-4"}
+    assert len(rows) == 4
     for row in rows:
         assert row["test_error"] < row["published"] + 2
+
+
+def test_papers_knows_its_models():
+    assert "MarginPerceptron" in fails("papers", "table-8.2", "--model", "SVC")
 
 
 def test_papers_tables_fit_80_columns(monkeypatch):
@@ -98,7 +104,7 @@ def test_papers_tables_fit_80_columns(monkeypatch):
     row = papers.Result(
         "Connect-4", "MarginPerceptron", {"learning_rate": 1e-4}, 20.41, 19.85, 0.25, 12.5, 20.3
     )
-    monkeypatch.setattr(papers, "table_8_2", lambda seeds: [row] * len(seeds))
+    monkeypatch.setattr(papers, "table_8_2", lambda seeds, models: [row] * len(seeds))
     text = run("papers", "table-8.2", "--seeds", "2").stdout
     assert "19.85 ± 0.25" in text
     assert "mean of 2 seeds" in text
