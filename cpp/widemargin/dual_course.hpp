@@ -22,9 +22,9 @@ constexpr double kSettled = 0.3;      // of the violation of all examples: look 
 constexpr double kUnbalanced = 0.01;  // the part of sum |beta| that |sum beta| may be
 
 inline void begin_epoch(DualCourse& course) {
+    if (course.epoch == 0) course.patience = std::numeric_limits<double>::infinity();
     if (course.active == 0) {
         course.active = course.examples;
-        course.patience = std::numeric_limits<double>::infinity();
         std::iota(course.order, course.order + course.examples, std::int64_t{0});
     }
     course.visited = course.kept = 0;

@@ -70,6 +70,9 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         const double before = v.beta, lo = v.lo, hi = v.hi;
         const double shift = shift_of(x, l);
         const auto row = x[l];
+        // 1/h is there before f(x): a step would wait for a division by h
+        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kLeastCurvature);
+        const double inverse = 1.0 / h;
         const double g = unit.f(row, shift) - v.target + v.ridge * before;
 
         const double grow = -g - (before < 0.0 ? -epoch.epsilon : epoch.epsilon);
@@ -84,9 +87,8 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         if (violation > tally.violation) tally.violation = violation;
         if (!(violation > 0.0)) continue;
 
-        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kLeastCurvature);
-        double after = before - g / h;
-        const double threshold = epoch.epsilon / h;
+        double after = before - g * inverse;
+        const double threshold = epoch.epsilon * inverse;
         after = after > threshold    ? after - threshold
                 : after < -threshold ? after + threshold
                                      : 0.0;

@@ -1,5 +1,6 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
 #include "widemargin/dual_course.hpp"
+#include "widemargin/interleave.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/kernel_rows.hpp"
 #include "widemargin/losses.hpp"
@@ -24,6 +25,7 @@ const Kernels table = {
     dual_course,
     squared_norms,
     losses,
+    interleave,
     kernel_perceptron,
     evaluate_criterion,
     kernel_rows,

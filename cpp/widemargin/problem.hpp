@@ -152,6 +152,13 @@ struct DualEnd {
     }
 };
 
+// Columns of equal length, float or double (interleave.hpp).
+struct ColumnList {
+    std::size_t count, rows;
+    const void* const* values;
+    bool wide;  // double
+};
+
 // The losses of examples at f + t d (losses.hpp).
 struct Losses {
     std::size_t count;
@@ -201,6 +208,7 @@ struct Kernels {
                                 std::int64_t visits);
     void (*squared_norms)(const Rows&, const Standardization&, double* out);
     LossSums (*losses)(const Losses&, const double* f, const double* d, double t);
+    bool (*interleave)(const ColumnList&, void* out);
     Tally (*kernel_perceptron)(const KernelBlock&);
     void (*criterion)(const Criterion&, std::size_t count, const double* y, const double* f,
                       double* value, double* derivative);

@@ -4,6 +4,7 @@ Every array is C-contiguous. Those that a call fills or trains in place (`w`, `b
 have exactly the type given; others are converted when their type differs.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias, final, overload
 
 import numpy as np
@@ -104,6 +105,10 @@ def criterion(
     value: FloatArray,
     derivative: FloatArray,
 ) -> None: ...
+@overload
+def interleave(columns: Sequence[NDArray[np.float32]], out: NDArray[np.float32]) -> bool: ...
+@overload
+def interleave(columns: Sequence[FloatArray], out: FloatArray) -> bool: ...  # all are finite
 def shuffle(order: IntArray, seed: int, epoch: int) -> None: ...
 def cpu_features() -> list[str]: ...
 

@@ -66,7 +66,8 @@ class LinearSolution:
         return self.reason == "tol"
 
 
-Former = tuple[float, FloatArray, FloatArray]  # C, and of each problem β and b: the last fit
+# C, and of each problem β, w and b: where the last fit ended
+Former = tuple[float, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(eq=False)
@@ -86,14 +87,16 @@ class Course:
             trail.ahead = float(larger[0]) / C if len(larger) else 1.0
 
 
-def resume(problem: LinearProblem, beta: FloatArray, b: float, ratio: float) -> Certificate:
+def resume(
+    problem: LinearProblem, beta: FloatArray, found: tuple[FloatArray, float], ratio: float
+) -> Certificate:
     """Where to start from the solution of a problem whose c times `ratio` are those of this one.
 
     β is within the bounds, and so is β times the ratio, in which examples that were at their bound
-    are there again. The start is the one of the higher D; the cost is that of the former w.
+    are there again. The start is the one of the higher D; the cost is that of the (w, b) found.
     """
     low, high = problem.bounds
-    point = problem.point(problem.inputs.combine(beta), b)
+    point = problem.point(*found)
     starts = [np.clip(factor * beta, low, high) for factor in {1.0, float(ratio)}]
     known = [problem.certify(start, problem.inputs.combine(start), point) for start in starts]
     return max(known, key=lambda start: start.dual)
@@ -107,18 +110,23 @@ def interior_cost(problem: LinearProblem) -> float:
 
 
 class _Forecast:
-    """Whether the gap will fall below tol within a budget, from its fall so far."""
+    """Whether the gap will fall below tol within a budget and some epochs, from its fall so far."""
 
-    def __init__(self, tol: float, budget: float) -> None:
-        self.tol, self.budget = tol, budget
-        self.gap, self.at = np.inf, 0.0
+    def __init__(self, tol: float, budget: float, epochs: int) -> None:
+        self.tol, self.budget, self.epochs = tol, budget, epochs
+        self.gap, self.at, self.epoch = np.inf, 0.0, 0
 
-    def too_slow(self, gap: float, spent: float) -> bool:
-        before, at, self.gap, self.at = self.gap, self.at, gap, spent
+    def too_slow(self, gap: float, spent: float, epoch: int) -> bool:
+        """After a certificate with this gap."""
+        before, at, since = self.gap, self.at, self.epoch
+        self.gap, self.at, self.epoch = gap, spent, epoch
+        if not np.isfinite(gap):
+            return True
         if not np.isfinite(before) or gap <= self.tol:
             return spent > self.budget
-        rate = np.log(max(before / gap, 1.0 + 1e-9)) / (spent - at)
-        return bool(np.log(gap / self.tol) / rate > self.budget)
+        times = np.log(gap / self.tol) / np.log(max(before / gap, 1.0 + 1e-9))  # as much again
+        too_long = times * (spent - at) > self.budget
+        return bool(too_long or epoch + times * (epoch - since) > self.epochs)
 
 
 def solve_linear(
@@ -148,7 +156,7 @@ def solve_linear(
     trail : Trail, optional
         What the interior-point method leaves to the next problem of a path.
     watcher : Watcher, optional
-        Called after each certificate.
+        Called after each certificate; then each iteration of the interior-point method has one.
     """
     best = first = untouched(problem) if start is None else start
     solver = options.solver
@@ -158,7 +166,7 @@ def solve_linear(
         solver = "interior" if known and within_reach else "dual"
     iterations, forecast = 0, None
     if options.solver == "auto" and solver == "dual" and within_reach:
-        forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
+        forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem), options.max_iter)
     spent = 0.0
     reason: str | None = None
 
@@ -169,7 +177,11 @@ def solve_linear(
         """Whether nothing will follow after so many more iterations."""
         return control.reason() is not None or iterations + more >= options.max_iter
 
-    steps = _steps(problem, options, solver, first, trail, last)
+    def at_each(more: int = 1) -> bool:
+        """Whether the interior-point method should prove what it has: callbacks look at it."""
+        return watcher is not None or last(more)
+
+    steps = _steps(problem, options, solver, first, trail, last if solver == "dual" else at_each)
     if start is not None:  # it may be good enough
         steps = chain([(start, 1.0, 0)], steps)
     while reason is None:
@@ -185,9 +197,9 @@ def solve_linear(
                 control.stop("callback")
             if relative <= options.tol:
                 reason = "tol"
-            elif forecast is not None and done and forecast.too_slow(relative, spent):
+            elif forecast is not None and done and forecast.too_slow(relative, spent, iterations):
                 solver, forecast = "interior", None
-                steps = _steps(problem, options, solver, first, trail, last)
+                steps = _steps(problem, options, solver, first, trail, at_each)
             reason = reason or control.reason()
             if reason is None and iterations >= options.max_iter:
                 reason = "max_iter"
@@ -216,7 +228,8 @@ def _steps(
         for certificate in interior_point(problem, options.tol, trail, last):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, start.beta, start.b, options.seed, options.max_iter, last)
+    most, tol = options.max_iter, options.tol
+    yield from dual_descent(problem, start.beta, start.b, options.seed, most, tol, last)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:

@@ -3,7 +3,7 @@
 Nothing here depends on targets: the problems of several classes share it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -110,10 +110,15 @@ class LinearInputs:
 
     def outputs(self, w: FloatArray, b: float) -> FloatArray:
         """f(x) of all examples, w being the weights of standardised inputs."""
-        out = np.empty((self.count, 1))
-        w, b = self.raw(w, b)
-        _core.decision(self.rows, np.ascontiguousarray(w)[None], np.array([b]), out, self.threads)
-        return out[:, 0]
+        return self.all_outputs([(w, b)])[0]
+
+    def all_outputs(self, points: Sequence[tuple[FloatArray, float]]) -> FloatArray:
+        """f(x) of all examples for each (w, b), in one pass."""
+        out = np.empty((self.count, len(points)))
+        raw = [self.raw(w, b) for w, b in points]
+        w, b = np.array([w for w, _ in raw]), np.array([b for _, b in raw])
+        _core.decision(self.rows, w, b, out, self.threads)
+        return np.ascontiguousarray(out.T)
 
     def combine(self, coef: FloatArray) -> FloatArray:
         """Σ coef x̂ over all examples."""

@@ -119,7 +119,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         if before is not None and before[1].shape == targets.shape:
             ratio = float(self.C) / before[0]
             former = zip(problems, *before[1:], strict=True)
-            starts = [resume(problem, beta, float(b), ratio) for problem, beta, b in former]
+            starts = [resume(problem, b, (w, float(a)), ratio) for problem, b, w, a in former]
             history = list(self.history_) if shared is None else []
 
         def attributes(solutions: Sequence[LinearSolution]) -> dict[str, Any]:
@@ -151,8 +151,9 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         found = attributes(solutions)
         self.__dict__.update(found)
         self.__dict__.update(_summary(solutions, control, history))
-        betas = np.array([solution.certificate.beta for solution in solutions])
-        left = float(self.C), betas, np.array([solution.certificate.b for solution in solutions])
+        ends = [solution.certificate for solution in solutions]
+        betas, ws = np.array([end.beta for end in ends]), np.array([end.w for end in ends])
+        left = float(self.C), betas, ws, np.array([end.b for end in ends])
         if shared is not None:
             shared.former = left
         if self.warm_start:

@@ -131,16 +131,20 @@ class LinearProblem:
     def primal(self, w: FloatArray, b: float, f: FloatArray) -> float:
         return 0.5 * self._penalty(w, b, w, b) + self.losses(f, f, 0.0)[0]
 
+    def points(self, *given: tuple[FloatArray, float]) -> list[Point]:
+        """What is to know of each (w, b)."""
+        outputs = self.inputs.all_outputs(given)
+        return [
+            Point(w, b, f, self.primal(w, b, f)) for (w, b), f in zip(given, outputs, strict=True)
+        ]
+
     def point(self, w: FloatArray, b: float) -> Point:
         """What is to know of (w, b)."""
-        f = self.inputs.outputs(w, b)
-        return Point(w, b, f, self.primal(w, b, f))
+        return self.points((w, b))[0]
 
     def best_near(self, first: tuple[FloatArray, float], second: tuple[FloatArray, float]) -> Point:
         """The best of what lies on the line through two points, then of its multiples."""
-        better, worse = sorted(
-            (self.point(*first), self.point(*second)), key=lambda point: point.cost
-        )
+        better, worse = sorted(self.points(first, second), key=lambda point: point.cost)
         better = self._on_line(better, worse, -0.5, 1.0)
         zero = Point(np.zeros_like(better.w), 0.0, np.zeros_like(better.f), np.inf)
         return self._on_line(better, zero, -1.0, 0.5)
