@@ -33,7 +33,8 @@ std::int64_t dual_course(const RowsHandle& rows, Vector<double> w, Vector<double
                          Matrix<double> variables, CourseHandle& handle, Vector<double> sums,
                          std::optional<Vector<const double>> mean,
                          std::optional<Vector<const double>> scale, double epsilon,
-                         double relaxation, std::uint64_t epochs, std::int64_t enough, std::int64_t visits) {
+                         double relaxation, std::uint64_t epochs, std::int64_t enough,
+                         std::int64_t visits) {
     static_assert(sizeof(DualVariable) == 6 * sizeof(double));
     const Rows& x = rows.view();
     const Standardization s = standardization_of(x, mean, scale);
@@ -79,8 +80,8 @@ std::pair<double, double> losses(Vector<const double> f, Vector<const double> d,
     require(d.shape(0) == count && target.shape(0) == count && c.shape(0) == count,
             "d, target and c must have one entry an example");
     nb::gil_scoped_release release;
-    const LossSums sums = kernels().losses({count, target.data(), c.data(), epsilon, labels, squared},
-                                           f.data(), d.data(), t);
+    const LossSums sums = kernels().losses(
+        {count, target.data(), c.data(), epsilon, labels, squared}, f.data(), d.data(), t);
     return {sums.value, sums.slope};
 }
 

@@ -1,11 +1,12 @@
-// Dual coordinate descent, epoch after epoch: orders, examples that are put aside, a free intercept.
+// Dual coordinate descent, epoch after epoch: orders, examples that are put aside, a free
+// intercept.
 //
 // A free intercept asks for sum_l beta_l = 0, which no single beta can keep. The method of
 // multipliers does: an intercept that is penalised for its distance from a centre is one more
 // input, and after each epoch the centre moves to where the intercept is.
 //
 // Examples that an epoch puts aside are left out of the next ones, until what is violated among the
-// others has become small.
+// others has become small, or they were visited often enough: a free intercept may move far.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace widemargin::WIDEMARGIN_ISA {
 
 constexpr double kSafe = 0.05;        // of the largest violation: what is put aside misses by that
 constexpr double kSettled = 0.3;      // of the violation of all examples: look at all of them again
+constexpr std::size_t kAmongFew = 2;  // times L: visits after which to do so in any case
 constexpr double kUnbalanced = 0.01;  // the part of sum |beta| that |sum beta| may be
 
 inline void begin_epoch(DualCourse& course) {
@@ -44,9 +46,11 @@ inline void move_centre(DualCourse& course, const DualVariable* variables, doubl
 }
 
 inline void end_epoch(DualCourse& course) {
-    if (course.active == course.examples) course.of_all = course.violation;
+    course.among_few += course.active;
+    if (course.active == course.examples) course.of_all = course.violation, course.among_few = 0;
     const bool settled = course.violation <= kSettled * course.of_all || course.kept == 0;
-    course.active = settled ? 0 : course.kept;
+    const bool due = course.among_few >= kAmongFew * course.examples;
+    course.active = settled || due ? 0 : course.kept;
     course.patience = kSafe * course.violation;
     course.visited = 0;
     ++course.epoch;
@@ -63,8 +67,8 @@ inline std::int64_t dual_course(const Rows& rows, const LinearState& state,
         DualEpoch part = like;
         part.order = course.order + course.visited;
         part.kept = course.order + course.kept;
-        part.count = std::min(course.active - course.visited,
-                              static_cast<std::size_t>(visits - made));
+        part.count =
+            std::min(course.active - course.visited, static_cast<std::size_t>(visits - made));
         part.intercept = course.intercept;
         part.patience = course.patience;
         const DualTally tally = dual_descent(rows, state, s, part);

@@ -110,9 +110,9 @@ struct DualEpoch {
     std::size_t count;
     DualVariable* variables;  // one an example
     double epsilon;
-    double intercept;    // r, the square of the constant input; 0 without an intercept
-    double patience;     // how safe an example must be to be put aside
-    std::int64_t* kept;  // receives the examples that were not put aside; may be `order`
+    double intercept;         // r, the square of the constant input; 0 without an intercept
+    double patience;          // how safe an example must be to be put aside
+    std::int64_t* kept;       // receives the examples that were not put aside; may be `order`
     double relaxation = 1.0;  // omega: a step goes so much further than to the best beta
 };
 
@@ -132,14 +132,15 @@ struct DualCourse {
     bool free;         // whether the intercept is free
     double sum;        // of beta
 
-    std::uint64_t epoch = 0;              // complete ones
-    std::size_t active = 0;               // examples of this epoch; 0: it has not begun
-    std::size_t visited = 0, kept = 0;    // of these
-    std::int64_t visits = 0;              // of all epochs
-    double patience = 0.0;                // with which it began
-    double violation = 0.0;               // the largest of this epoch so far,
-    double of_all = 0.0;                  // and of the last epoch over all examples
-    double excess = 0.0;                  // |sum of beta| after the last epoch, of a free intercept
+    std::uint64_t epoch = 0;            // complete ones
+    std::size_t active = 0;             // examples of this epoch; 0: it has not begun
+    std::size_t visited = 0, kept = 0;  // of these
+    std::size_t among_few = 0;          // visits since an epoch over all examples
+    std::int64_t visits = 0;            // of all epochs
+    double patience = 0.0;              // with which it began
+    double violation = 0.0;             // the largest of this epoch so far,
+    double of_all = 0.0;                // and of the last epoch over all examples
+    double excess = 0.0;                // |sum of beta| after the last epoch, of a free intercept
 };
 
 // Where to leave them: after so many epochs, or behind the first one after so many visits.

@@ -27,7 +27,8 @@ WORTH_A_THREAD = 1 << 19  # inputs; with fewer, one more thread would cost more 
 def filled(X: ArrayLike) -> FloatArray:
     """The part of non-zeros of each input, in a sample."""
     sample = X[:: max(1, X.shape[0] // SAMPLE)]
-    return np.asarray((sample != 0).sum(axis=0)).ravel() / sample.shape[0]
+    counts = np.asarray((sample != 0).sum(axis=0), dtype=np.float64).ravel()
+    return np.asarray(counts / sample.shape[0])
 
 
 def packed(
@@ -110,7 +111,7 @@ class LinearInputs:
 
     def outputs(self, w: FloatArray, b: float) -> FloatArray:
         """f(x) of all examples, w being the weights of standardised inputs."""
-        return self.all_outputs([(w, b)])[0]
+        return np.asarray(self.all_outputs([(w, b)])[0])
 
     def all_outputs(self, points: Sequence[tuple[FloatArray, float]]) -> FloatArray:
         """f(x) of all examples for each (w, b), in one pass."""
@@ -140,8 +141,8 @@ class TrainingRows:
         self.mean, self.scale = inputs.mean, inputs.scale
         self.places: IntArray | None = None  # of packed rows: the input at each place
         self.rows = inputs.rows
-        part = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
-        self.operations = part + 20.0  # a visit's, about
+        stored = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
+        self.operations = stored + 20.0  # a visit's, about
         if not sparse or inputs.mean is not None:
             part = filled(inputs.X)
             if sparse or part.mean() < DENSITY_TO_PACK:

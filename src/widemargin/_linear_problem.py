@@ -154,7 +154,7 @@ class LinearProblem:
 
         The slope of the cost, which is convex, is brought near 0 by the method of false position.
         """
-        w, b, f = (one - two for one, two in zip(other[:3], start[:3], strict=True))
+        w, b, f = other.w - start.w, other.b - start.b, other.f - start.f
         own = self._penalty(start.w, start.b, start.w, start.b)
         square, product = self._penalty(w, b, w, b), self._penalty(start.w, start.b, w, b)
         best = (start.cost, 0.0)
