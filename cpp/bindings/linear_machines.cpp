@@ -93,9 +93,12 @@ void bind_linear_machines(nb::module_& m) {
              "intercept"_a, "free"_a, "sum"_a)
         .def_prop_ro("epoch", [](const CourseHandle& h) { return h.course.epoch; })
         .def_prop_ro("visits", [](const CourseHandle& h) { return h.course.visits; })
-        .def("reached", [](const CourseHandle& h, std::uint64_t epochs, std::int64_t enough) {
-            return DualEnd{epochs, enough}.reached(h.course);
-        });
+        .def(
+            "reached",
+            [](const CourseHandle& h, std::uint64_t epochs, std::int64_t enough) {
+                return DualEnd{epochs, enough}.reached(h.course);
+            },
+            "epochs"_a, "enough"_a);
     m.def("dual_course", &dual_course, "rows"_a, "w"_a.noconvert(), "b"_a.noconvert(),
           "variables"_a.noconvert(), "course"_a, "sums"_a.noconvert(), nb::kw_only(),
           "mean"_a.none(), "scale"_a.none(), "epsilon"_a, "relaxation"_a, "epochs"_a, "enough"_a,
