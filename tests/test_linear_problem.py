@@ -79,5 +79,4 @@ def test_targets_of_any_size(scale, fit_intercept):
     """Where coordinate descent would not come to an end, the other solver takes over in time."""
     y = scale * (X @ [3.0, -1.0, 0.5] + 1.0 + T)
     reg = LinearSVR(fit_intercept=fit_intercept, random_state=0).fit(X, y)
-    assert reg.converged_
-    assert reg.n_iter_ < 300
+    assert reg.stop_reason_ == "tol"
