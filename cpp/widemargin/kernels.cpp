@@ -1,4 +1,5 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
+#include "widemargin/crammer_singer.hpp"
 #include "widemargin/dual_descent.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/kernel_rows.hpp"
@@ -20,6 +21,7 @@ const Kernels table = {
     pack,
     moments,
     dual_descent,
+    crammer_singer,
     squared_norms,
     kernel_perceptron,
     evaluate_criterion,

@@ -16,12 +16,15 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from widemargin._crammer_singer import SequentialDescent
 from widemargin._decomposition import Control
-from widemargin._dual_descent import dual_descent
+from widemargin._descent import Descent, descend
+from widemargin._dual_descent import CoordinateDescent
 from widemargin._interior import Trail, interior_point
 from widemargin._kernel_fit import Watcher
 from widemargin._linear_inputs import LinearInputs
-from widemargin._linear_problem import Certificate, LinearProblem
+from widemargin._linear_problem import Certificate, LinearProblem, Problem
+from widemargin._multiclass_problem import MulticlassProblem
 from widemargin._typing import FloatArray
 
 __all__ = [
@@ -29,10 +32,8 @@ __all__ = [
     "Former",
     "LinearOptions",
     "LinearSolution",
-    "resume",
     "solve_linear",
     "solve_linears",
-    "untouched",
     "warn",
 ]
 
@@ -86,19 +87,6 @@ class Course:
             trail.ahead = float(larger[0]) / C if len(larger) else 1.0
 
 
-def resume(problem: LinearProblem, beta: FloatArray, b: float, ratio: float) -> Certificate:
-    """Where to start from the solution of a problem whose c times `ratio` are those of this one.
-
-    β is within the bounds, and so is β times the ratio, in which examples that were at their bound
-    are there again. The start is the one of the higher D; the cost is that of the former w.
-    """
-    low, high = problem.bounds
-    point = problem.inputs.combine(beta), b
-    starts = [np.clip(factor * beta, low, high) for factor in {1.0, float(ratio)}]
-    known = [problem.certify(start, problem.inputs.combine(start), point) for start in starts]
-    return max(known, key=lambda start: start.dual)
-
-
 def interior_cost(problem: LinearProblem) -> float:
     """Nanoseconds that the interior-point method needs, about."""
     columns = problem.inputs.width + 1.0
@@ -122,7 +110,7 @@ class _Forecast:
 
 
 def solve_linear(
-    problem: LinearProblem,
+    problem: Problem,
     options: LinearOptions,
     control: Control,
     *,
@@ -135,7 +123,7 @@ def solve_linear(
 
     Parameters
     ----------
-    problem : LinearProblem
+    problem : Problem
         The problem.
     options : LinearOptions
         How to solve it.
@@ -150,15 +138,15 @@ def solve_linear(
     watcher : Watcher, optional
         Called after each certificate.
     """
-    best = first = untouched(problem) if start is None else start
-    solver = options.solver
+    best = first = problem.untouched() if start is None else start
+    solver, forecast, iterations = options.solver, None, 0
     if solver == "auto":
-        within_reach = problem.inputs.width < MOST_COLUMNS
-        known = trail is not None and trail.point is not None
-        solver = "interior" if known and within_reach else "dual"
-    iterations, forecast = 0, None
-    if options.solver == "auto" and solver == "dual" and within_reach:
-        forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
+        solver = "dual"
+        if isinstance(problem, LinearProblem) and problem.inputs.width < MOST_COLUMNS:
+            if trail is not None and trail.point is not None:
+                solver = "interior"
+            else:
+                forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
     spent = 0.0
     reason: str | None = None
 
@@ -194,14 +182,8 @@ def solve_linear(
     return so_far()
 
 
-def untouched(problem: LinearProblem) -> Certificate:
-    """What is known before anything was done."""
-    nothing = np.zeros(problem.inputs.width)
-    return problem.certify(np.zeros(problem.inputs.count), nothing, (nothing, 0.0))
-
-
 def _steps(
-    problem: LinearProblem,
+    problem: Problem,
     options: LinearOptions,
     solver: str,
     start: Certificate,
@@ -212,11 +194,18 @@ def _steps(
 
     There is one after the `last`.
     """
-    if solver == "interior":
+    if solver == "interior" and isinstance(problem, LinearProblem):
         for certificate in interior_point(problem, options.tol, trail, last):
             yield certificate, 0.0, 1
         return
-    yield from dual_descent(problem, start.beta, start.b, options.seed, last)
+    yield from descend(_descent(problem, start), options.seed, last)
+
+
+def _descent(problem: Problem, start: Certificate) -> Descent:
+    if isinstance(problem, MulticlassProblem):
+        return SequentialDescent(problem, start.beta, start.b)
+    assert isinstance(problem, LinearProblem)
+    return CoordinateDescent(problem, start.beta, start.b)
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:
@@ -249,7 +238,7 @@ def _note(
 
 
 def solve_linears(
-    problems: Sequence[LinearProblem],
+    problems: Sequence[Problem],
     options: LinearOptions,
     control: Control,
     starts: Sequence[Certificate | None],

@@ -5,6 +5,7 @@ Nothing here depends on targets: the problems of several classes share it.
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,27 +57,23 @@ class LinearInputs:
         """For products in blocks, with a 1 behind each example."""
         return Design(self)
 
-    def raw(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+    def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
         """From the weights of standardised inputs those of inputs as they are given."""
         if self.mean is None or self.scale is None:
             return w, b
-        return w / self.scale, b - float(w @ (self.mean / self.scale))
+        return w / self.scale, b - w @ (self.mean / self.scale)
 
-    def standardized(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """The other way."""
-        if self.mean is None or self.scale is None:
-            return w, b
-        return w * self.scale, b + float(w @ self.mean)
-
-    def outputs(self, w: FloatArray, b: float) -> FloatArray:
-        """f(x) of all examples, w being the weights of standardised inputs."""
-        out = np.empty((self.count, 1))
-        w, b = self.raw(w, b)
-        _core.decision(self.rows, np.ascontiguousarray(w)[None], np.array([b]), out, self.threads)
-        return out[:, 0]
+    def outputs(self, w: FloatArray, b: Any) -> FloatArray:
+        """f(x) of all examples, w being the weights of standardised inputs; a column a row of w."""
+        w, b = self.raw(np.atleast_2d(w), np.atleast_1d(b))
+        out = np.empty((self.count, len(w)))
+        _core.decision(self.rows, np.ascontiguousarray(w), b, out, self.threads)
+        return out
 
     def combine(self, coef: FloatArray) -> FloatArray:
-        """Σ coef x̂ over all examples."""
+        """Σ coef x̂ over all examples; a row a column of coef."""
+        if coef.ndim == 2:
+            return np.stack([self.combine(column) for column in coef.T])
         out = np.empty(self.width)
         _core.combine(self.rows, np.ascontiguousarray(coef), out, self.threads)
         if self.mean is None or self.scale is None:

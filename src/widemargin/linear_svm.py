@@ -6,6 +6,7 @@ or its square; `LinearSVR` has the tube :math:`\bigl||f(x) - y| - \varepsilon\bi
 the margin. Each fit ends with a certificate: the relative duality gap is at most `tol`.
 """
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,7 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from widemargin._inputs import check_labels, example_weights
+from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_machine import LinearMachine
+from widemargin._linear_problem import LinearProblem, Problem
+from widemargin._multiclass_problem import MulticlassProblem
 from widemargin._typing import ArrayLike, FloatArray
 
 __all__ = ["LinearSVC", "LinearSVR"]
@@ -112,7 +116,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         **LinearMachine._parameter_constraints,
         "penalty": [StrOptions({"l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -154,6 +158,11 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         self.warm_start = warm_start
 
     def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        if self.multi_class == "crammer_singer" and self.dual is False:
+            raise ValueError(
+                "dual=False: multi_class='crammer_singer' is solved by its dual only; "
+                "use dual='auto' or dual=True"
+            )
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
         return X, y
@@ -170,9 +179,21 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
                 )
         return weights
 
-    def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        if self.multi_class == "crammer_singer":
+            codes, K = np.searchsorted(self.classes_, y), len(self.classes_)
+            return [MulticlassProblem(inputs, codes.astype(np.int32), c, K, self._intercept)]
         classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0), 0.0, True
+        targets = np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0)
+        return [
+            LinearProblem(inputs, target, c, 0.0, True, self._squared, self._intercept)
+            for target in targets
+        ]
+
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.multi_class == "crammer_singer" and len(coef) == 2:  # as one output
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """f(x): positive for the second class, or one score a class when there are more.
@@ -300,11 +321,12 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
             raise ValueError("sample_weight gives every example weight zero; some must be positive")
         return weights
 
-    def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
-        return np.asarray(y, dtype=np.float64)[None], float(self.epsilon), False
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        epsilon, intercept = float(self.epsilon), self._intercept
+        return [LinearProblem(inputs, y, c, epsilon, False, self._squared, intercept)]
 
-    def _shaped(self, coef: FloatArray) -> FloatArray:
-        return np.asarray(coef[0])
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return coef[0], intercept
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """f(x) of each example.
