@@ -1,5 +1,4 @@
 // Linear support vector machines: epochs of dual coordinate descent, and |xh|^2.
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -137,23 +136,6 @@ struct Descent : Inputs {
         return values;
     }
 };
-
-// Some of the examples, no two of them equal: once one is at its best, rounding would decide what
-// becomes of the other.
-Order some_of(const Data& data, const Order& all, std::size_t most) {
-    Order order;
-    for (const auto id : all) {
-        const auto row = data.x.begin() + id * static_cast<std::int64_t>(data.width);
-        const auto equal = [&](std::int64_t other) {
-            return std::equal(row, row + static_cast<std::int64_t>(data.width),
-                              data.x.begin() + other * static_cast<std::int64_t>(data.width));
-        };
-        if (order.size() < most && std::none_of(order.begin(), order.end(), equal)) {
-            order.push_back(id);
-        }
-    }
-    return order;
-}
 
 constexpr double intercepts[] = {0.0, 1.0, 2.5};
 constexpr double patiences[] = {kInfinity, 0.3, 0.0};

@@ -12,8 +12,7 @@
 //   B_y = sum_k a_k = min(c, (theta - D_y) / h),   D_y = g_y - h B_y(before)
 //
 // theta is the mean of D_y and of those D_k that are above it, or, where B_y would exceed c, what
-// makes the sum of the others h c. Both are found by leaving out what is below the mean so far,
-// until nothing is (Michelot, 1986).
+// makes the sum of the others h c.
 //
 // Seen as c e_y - B, a row is a distribution of c over the classes. If all of it is at one class,
 // and g of any other is lower by more than `patience`, the example is put aside (shrinking).
@@ -29,110 +28,130 @@ namespace widemargin::WIDEMARGIN_ISA {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-[[gnu::always_inline]] inline double largest(const double* values, std::size_t stride) {
-    Register most = load<Register>(values);
-    for (std::size_t k = kRegister; k < stride; k += kRegister) {
-        const Register some = load<Register>(values + k);
-        most = some > most ? some : most;
-    }
-    double found = most[0];
-    for (std::size_t i = 1; i < kRegister; ++i) found = most[i] > found ? most[i] : found;
-    return found;
+typedef std::int64_t Mask __attribute__((vector_size(sizeof(Register)), aligned(8)));
+
+[[gnu::always_inline]] inline Register spread(double value) {
+    return Register{} + value;
+}
+[[gnu::always_inline]] inline Register larger(Register a, Register b) {
+    return a > b ? a : b;
+}
+[[gnu::always_inline]] inline double largest(Register values) {
+    double most = values[0];
+    for (std::size_t i = 1; i < kRegister; ++i) most = values[i] > most ? values[i] : most;
+    return most;
 }
 
-// Drops what is not above (sum of D + more) / (n + weight), until nothing is to drop: that mean.
-inline double threshold(double* D, std::size_t& n, double more, double weight) {
-    for (;;) {
-        double sum = more;
-        for (std::size_t i = 0; i < n; ++i) sum += D[i];
-        const double theta = sum / (static_cast<double>(n) + weight);
-        std::size_t above = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            const double value = D[i];
-            D[above] = value;
-            above += value > theta;
-        }
-        if (above == n || above == 0) return theta;
-        n = above;
-    }
-}
+// The row of B of the example at hand: all loops go over whole registers, without a branch.
+class ClassRow {
+   public:
+    explicit ClassRow(std::size_t stride) : stride_(stride), f_(stride), D_(stride) {}
 
-// What an epoch knows of the example at hand; arrays of `stride`, at the start of a line.
-struct ClassRow {
-    AlignedVector g, D, step;
-    std::size_t stride;
+    double* f() { return f_.data(); }
 
-    explicit ClassRow(std::size_t stride) : g(stride), D(stride), step(stride), stride(stride) {}
-
-    // How far the row is from its best, and whether it can be put aside.
     struct State {
         double violation;
-        bool safe;
+        bool safe;  // can be put aside
     };
-    State look(const double* B, std::size_t y, double c, double patience) {
-        double* g = this->g.data();
-        std::size_t slot = y, slots = B[y] < c;
-        double low = slots ? g[y] : -kNone;
-        if (B[y] > 0.0) {
-            for (std::size_t k = 0; k < stride; ++k) {
-                if (B[k] >= 0.0) continue;
-                low = g[k] < low ? g[k] : low;
-                slot = k;
-                ++slots;
-            }
+
+    // How far the row is from its best.
+    [[gnu::always_inline]] State look(const double* B, std::size_t y, double c, double h,
+                                      double patience) {
+        const double* f = f_.data();
+        const double g = f[y] - 1.0;
+        Register most = spread(kNone), rest = most, high = most, low = spread(-kNone);
+        Register slots = Register{};
+        for_classes(y, [&](std::size_t k, Mask own) {
+            const Register of_class = own ? spread(kNone) : load<Register>(f + k);
+            const Register beta = load<Register>(B + k), D = of_class - h * beta;
+            const Mask has = beta < 0.0;
+            store(D_.data() + k, D);
+            most = larger(most, D);
+            rest = larger(rest, has ? spread(kNone) : of_class);
+            high = larger(high, has ? of_class : spread(kNone));
+            low = -larger(-low, has ? -of_class : spread(kNone));
+            slots += has ? spread(1.0) : Register{};
+        });
+        own_ = g - h * B[y];
+        most_ = largest(most);
+        const double others = largest(rest), lowest = -largest(-low);
+        const bool left = B[y] < c;  // a part of c at the class itself
+        if (sum(slots) + left == 1.0) {
+            const double lead = left ? g - others : lowest - (others > g ? others : g);
+            return {lead < 0.0 ? -lead : 0.0, lead > patience};
         }
-        if (slots > 1) return {largest(g, stride) - low, false};
-        const double own = g[slot];
-        g[slot] = kNone;
-        const double lead = own - largest(g, stride);
-        g[slot] = own;
-        return {lead < 0.0 ? -lead : 0.0, lead > patience};
+        const double top = std::fmax(std::fmax(others, largest(high)), g);
+        return {top - (left ? std::fmin(lowest, g) : lowest), false};
     }
 
-    // Moves B to the best row; `step` is by how much.
-    void solve(double* B, std::size_t y, double c, double h) {
-        double *g = this->g.data(), *D = this->D.data(), *step = this->step.data();
-        const double own = g[y] - h * B[y];
-        g[y] = kNone;
-        std::size_t n = 0;
-        for (std::size_t k = 0; k < stride; ++k) {
-            const double value = g[k] - h * B[k];
-            g[k] = value;
-            D[n] = value;
-            n += k != y && value > own;
-        }
-        double theta = n ? threshold(D, n, own, 1.0) : own;
-        const bool full = theta - own >= h * c;
-        if (full) theta = threshold(D, n, -h * c, 0.0);
+    // Moves B to the best row; calls step(k, by how much) for each register that moves.
+    template <class Step>
+    [[gnu::always_inline]] bool solve(double* B, std::size_t y, double c, double h, Step&& step) {
+        // theta is at least the mean of D_y and the largest D_k, or what the latter alone asks for
+        double theta = threshold(0.5 * (own_ + most_), own_, 1.0);
+        const bool full = theta - own_ >= h * c;
+        if (full) theta = threshold(std::fmax(theta, most_ - h * c), -h * c, 0.0);
+        // without curvature rounding may lose all that is above: c goes to the largest
+        if (full && !(theta < most_)) theta = std::nextafter(most_, kNone);
         const double inverse = 1.0 / h;
-        double total = 0.0;
-        for (std::size_t k = 0; k < stride; ++k) {  // g_y is -infinity here
-            step[k] = g[k] > theta ? (g[k] - theta) * inverse : 0.0;
-            total += step[k];
+        Register sums = Register{};
+        for (std::size_t k = 0; k < stride_; k += kRegister) {
+            const Register above = load<Register>(D_.data() + k) - theta;
+            const Register alpha = above > 0.0 ? above * inverse : Register{};
+            sums += alpha;
+            store(D_.data() + k, alpha);
         }
-        spread(step, y, total, c, full);
-        for (std::size_t k = 0; k < stride; ++k) {
-            const double after = k == y ? (full || total > c ? c : total) : -step[k];
-            step[k] = after - B[k];
-            B[k] = after;
+        double total = sum(sums), scale = 1.0;
+        if (full || total > c) {  // rounding must not change what it sums to
+            scale = c / total;
+            total = c;
         }
+        bool moved = false;
+        for_classes(y, [&](std::size_t k, Mask own) {
+            const Register alpha = load<Register>(D_.data() + k) * scale;
+            const Register before = load<Register>(B + k), after = own ? spread(total) : -alpha;
+            const Register delta = after - before;
+            if (sum(delta != 0.0 ? spread(1.0) : Register{}) == 0.0) return;
+            store(B + k, after);
+            step(k, delta);
+            moved = true;
+        });
+        return moved;
     }
 
    private:
-    // Rounding must not change the sum of a full row. Without any curvature it may be lost.
-    void spread(double* a, std::size_t y, double total, double c, bool full) const {
-        if (!full && total <= c) return;
-        if (!(total > 0.0) || !std::isfinite(total)) {
-            std::size_t best = y == 0;
-            for (std::size_t k = 0; k < stride; ++k) {
-                if (k != y && g.data()[k] > g.data()[best]) best = k;
-                a[k] = 0.0;
-            }
-            a[best] = c;
-            return;
+    // Calls step(k, where the class itself is) for each register.
+    template <class Step>
+    [[gnu::always_inline]] void for_classes(std::size_t y, Step&& step) {
+        Mask number = Mask{};
+        for (std::size_t i = 0; i < kRegister; ++i) number[i] = static_cast<std::int64_t>(i);
+        for (std::size_t k = 0; k < stride_; k += kRegister) {
+            step(k, number == static_cast<std::int64_t>(y));
+            number += static_cast<std::int64_t>(kRegister);
         }
-        for (std::size_t k = 0; k < stride; ++k) a[k] *= c / total;
     }
+
+    // The mean of `more`, which counts as `weight`, and of those D that are above it: from a mean
+    // that is too low upwards, until no more of them fall below (Michelot, 1986).
+    [[gnu::always_inline]] double threshold(double theta, double more, double weight) const {
+        double before = -kNone;
+        for (;;) {
+            Register sums = Register{}, counts = Register{};
+            for (std::size_t k = 0; k < stride_; k += kRegister) {
+                const Register D = load<Register>(D_.data() + k);
+                sums += D > theta ? D : Register{};
+                counts += D > theta ? spread(1.0) : Register{};
+            }
+            const double count = sum(counts);
+            if (count >= before || count == 0.0) return theta;
+            theta = (more + sum(sums)) / (count + weight);
+            before = count;
+        }
+    }
+
+    std::size_t stride_;
+    AlignedVector f_, D_;
+    double own_ = 0.0, most_ = 0.0;  // D_y, the largest D_k
 };
 
 template <class Units, class X>
@@ -153,26 +172,18 @@ DualTally class_epoch(const X& x, const ClassState& state, const Standardization
         const auto l = static_cast<std::size_t>(epoch.order[n]);
         const auto y = static_cast<std::size_t>(epoch.y[l]);
         const double c = epoch.c[l], shift = shift_of(x, l);
+        const double h = std::fmax(epoch.norms[l] + epoch.intercept, kLeastCurvature);
         double* B = epoch.beta + l * state.stride;
         const auto row = x[l];
-        scores(units, row, shift, at.g.data());
-        at.g.data()[y] -= 1.0;
-
-        const auto [violation, safe] = at.look(B, y, c, epoch.patience);
+        scores(units, row, shift, at.f());
+        const auto [violation, safe] = at.look(B, y, c, h, epoch.patience);
         if (safe) continue;
         epoch.kept[tally.kept++] = epoch.order[n];
         if (violation > tally.violation) tally.violation = violation;
         if (!(violation > 0.0)) continue;
-        at.solve(B, y, c, std::fmax(epoch.norms[l] + epoch.intercept, kLeastCurvature));
-        bool moved = false;
-        for (std::size_t k = 0; k < state.stride; k += kRegister) {
-            bool any = false;
-            for (std::size_t i = 0; i < kRegister; ++i) any |= at.step.data()[k + i] != 0.0;
-            if (!any) continue;
-            step(units, row, shift, k, load<Register>(at.step.data() + k), epoch.intercept);
-            moved = true;
-        }
-        tally.updates += moved;
+        tally.updates += at.solve(B, y, c, h, [&](std::size_t k, Register delta) {
+            step(units, row, shift, k, delta, epoch.intercept);
+        });
     }
     return tally;
 }

@@ -29,6 +29,7 @@ class SequentialDescent(Descent):
     """
 
     problem: MulticlassProblem
+    safe = 0.01
 
     def __init__(self, problem: MulticlassProblem, beta: FloatArray, intercept: FloatArray) -> None:
         self.examples, K = problem.inputs.training, problem.classes

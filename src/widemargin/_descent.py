@@ -26,7 +26,6 @@ CHECKS = 1.4  # epochs between certificates grow by this factor
 FIRST_CHECK = 10
 A_CALL = 30_000.0  # operations that a native call takes, however few examples it has
 PASSES = 50.0  # operations an example of a certificate, about
-SAFE = 0.05  # of the largest violation: by how much examples that are put aside satisfy theirs
 SETTLED = 0.3  # of the violation of all examples: what is left when they are looked at again
 FREE = 1.0  # the square of the constant input of a free intercept, at first
 UNBALANCED = 0.01  # the part of Σ|β| that |Σβ| may be before that square grows
@@ -34,6 +33,8 @@ UNBALANCED = 0.01  # the part of Σ|β| that |Σβ| may be before that square gr
 
 class Descent(ABC):
     """β of a problem, and what follows from it, as the core keeps them.
+
+    `safe` is the part of the largest violation by which examples that are put aside satisfy theirs.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ class Descent(ABC):
     operations : float
         That a visit takes, about.
     """
+
+    safe = 0.05
 
     def __init__(
         self,
@@ -141,7 +144,7 @@ def descend(
         if worst <= SETTLED * at_first:  # all of them are looked at again
             active, patience = np.arange(count), np.inf
         else:
-            active, patience = np.concatenate(kept), SAFE * worst
+            active, patience = np.concatenate(kept), descent.safe * worst
         if epoch < next_check and not last():
             yield None, 0.0, 1
             continue

@@ -4,6 +4,11 @@ r"""Linear support vector machines: the largest margin in the space of the input
 
 or its square; `LinearSVR` has the tube :math:`\bigl||f(x) - y| - \varepsilon\bigr|_+` in place of
 the margin. Each fit ends with a certificate: the relative duality gap is at most `tol`.
+
+With ``multi_class="crammer_singer"`` `LinearSVC` trains the weights of all classes together:
+
+.. math:: \min_{W, b} \; \tfrac12 \sum_k \|w_k\|^2
+          + C \sum_l \max_k \bigl([k \ne y_l] + f_k(x_l) - f_{y_l}(x_l)\bigr)
 """
 
 from collections.abc import Sequence
@@ -38,17 +43,19 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     penalty : {"l2"}, default="l2"
         The norm of w that is kept small.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-        The cost of an example inside the margin.
+        The cost of an example inside the margin. With "crammer_singer" it has no say, as in
+        scikit-learn: the cost is what the hinge is for many classes.
     dual : bool or "auto", default="auto"
         The solver. True: dual coordinate descent, for many columns, or small C. False: an
-        interior-point method, for few columns. "auto": the first, and the second when the first
-        is too slow for what the second would cost.
+        interior-point method, for few columns; not with "crammer_singer". "auto": the first, and
+        the second when the first is too slow for what the second would cost.
     tol : float, default=0.0001
         The relative duality gap at the end: the cost exceeds the least one by no more than this.
     C : float, default=1.0
         The weight of the errors.
-    multi_class : {"ovr"}, default="ovr"
-        For more than two classes: one against the rest.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        For more than two classes: one against the rest, or one problem of all classes, in which
+        the right one shall lead the others by 1.
     fit_intercept : bool, default=True
         Whether to fit b.
     intercept_scaling : float or None, default=None
@@ -67,7 +74,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     time_limit : float or None, default=None
         Seconds after which fit stops, with a warning.
     n_jobs : int or None, default=None
-        Threads; None or -1 for all CPUs. Coordinate descent uses one a class.
+        Threads; None or -1 for all CPUs. Coordinate descent uses one a problem.
     warm_start : bool, default=False
         Whether fit goes on from the last one, on the same examples.
 
@@ -80,7 +87,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     classes_ : ndarray of shape (n_classes,)
         The classes.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
-        The cost, the bound that no cost is below, and their difference.
+        The cost, the bound that no cost is below, and their difference, of each problem.
     converged_ : bool
         Whether the gap is at most `tol` times the cost.
     stop_reason_ : str
@@ -110,6 +117,14 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     >>> clf = LinearSVC(loss="hinge", standardize=True).fit(X, y)
     >>> clf.converged_, clf.solver_, round(clf.score(X, y), 3)
     (True, 'interior', 0.988)
+
+    All classes in one problem:
+
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> clf = LinearSVC(multi_class="crammer_singer", standardize=True, random_state=0).fit(X, y)
+    >>> clf.converged_, clf.coef_.shape, clf.score(X, y)
+    (True, (3, 13), 1.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
