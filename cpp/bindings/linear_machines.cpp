@@ -57,7 +57,8 @@ ClassTuple crammer_singer(const RowsHandle& rows, Matrix<double> w, Vector<doubl
     const std::size_t stride = w.shape(1);
     require(stride > 0 && stride % kStride == 0, "w must have a multiple of four columns");
     require(w.shape(0) == x.width, "w must have one row an input");
-    require(b.shape(0) == stride && sums.shape(0) == stride, "b and sums must fit the columns of w");
+    require(b.shape(0) == stride && sums.shape(0) == stride,
+            "b and sums must fit the columns of w");
     require(beta.shape(0) == x.count && beta.shape(1) == stride,
             "beta must have one row an example and the columns of w");
     require(y.shape(0) == x.count && c.shape(0) == x.count && norms.shape(0) == x.count,

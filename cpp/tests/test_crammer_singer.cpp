@@ -163,8 +163,7 @@ struct Machine : Inputs {
             to.b[k] = b[k];
             to.sums[k] = sums[k];
             for (std::size_t j = 0; j < data.width; ++j) {
-                to.w[j * stride + k] =
-                    w[k * data.width + j] + (centre ? centre[j] * sums[k] : 0.0);
+                to.w[j * stride + k] = w[k * data.width + j] + (centre ? centre[j] * sums[k] : 0.0);
             }
             for (std::size_t l = 0; l < data.count; ++l) {
                 to.beta[l * stride + k] = beta[l * classes + k];

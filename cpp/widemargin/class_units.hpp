@@ -166,18 +166,19 @@ template <class Units, class Row>
 [[gnu::always_inline]] inline void scores(const Units& units, const Row& row, double shift,
                                           double* f) {
     const ClassState& state = units.state;
-    for_pieces(state.stride, [&]<std::size_t R>(std::size_t k,
-                                                std::integral_constant<std::size_t, R>) {
-        Register even[R], odd[R];
-        for (std::size_t r = 0; r < R; ++r) {
-            even[r] = units.offset(k + r * kRegister, shift);
-            odd[r] = Register{};
-        }
-        units.inputs(row, [&](const auto& x) [[gnu::always_inline]] {
-            accumulate<R>(x, state.w + k, state.stride, even, odd);
-        });
-        for (std::size_t r = 0; r < R; ++r) store(f + k + r * kRegister, even[r] + odd[r]);
-    });
+    for_pieces(state.stride,
+               [&]<std::size_t R>(std::size_t k, std::integral_constant<std::size_t, R>) {
+                   Register even[R], odd[R];
+                   for (std::size_t r = 0; r < R; ++r) {
+                       even[r] = units.offset(k + r * kRegister, shift);
+                       odd[r] = Register{};
+                   }
+                   units.inputs(row, [&](const auto& x) [[gnu::always_inline]] {
+                       accumulate<R>(x, state.w + k, state.stride, even, odd);
+                   });
+                   for (std::size_t r = 0; r < R; ++r)
+                       store(f + k + r * kRegister, even[r] + odd[r]);
+               });
 }
 
 // w_k += delta_k x for the classes of the register that begins with k, b_k += square delta_k

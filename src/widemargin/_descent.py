@@ -163,7 +163,7 @@ class _Average:
         self.now, self.before = ([np.zeros_like(part) for part in parts] for _ in range(2))
 
     def add(self, descent: Descent) -> None:
-        parts = (descent.w, descent.b, descent.sums, 1.0)
+        parts = (descent.w, descent.b, descent.sums, np.ones(1))
         for total, part in zip(self.now, parts, strict=True):
             total += part
 

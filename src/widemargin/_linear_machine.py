@@ -27,7 +27,7 @@ from widemargin._linear_fit import (
     warn,
 )
 from widemargin._linear_inputs import LinearInputs
-from widemargin._linear_problem import Certificate, LinearProblem, Problem
+from widemargin._linear_problem import Certificate, Problem
 from widemargin._typing import ArrayLike, FloatArray
 
 FIT_LEVEL = 5  # from a warning in `_linear_fit.warn` to the caller of fit

@@ -24,7 +24,8 @@ from widemargin.reference_crammer_singer import circulation
 
 __all__ = ["MulticlassProblem"]
 
-BALANCED = 1e-14  # the part of Σ|β| that the sums of columns may be, by rounding
+BALANCED = 1e-12  # the part of Σ|β| that the sums of columns may be, by rounding
+ROUNDS = 4  # in which columns are balanced up to that
 
 
 @dataclass(eq=False)
@@ -79,22 +80,24 @@ class MulticlassProblem(Problem):
         total = alpha.sum(axis=1)
         high = total > self.c
         alpha[high] *= (self.c[high] / total[high])[:, None]
-        return self._from_alpha(alpha, np.where(high, self.c, total))
+        return self._from_alpha(alpha, total)
 
     def _from_alpha(self, alpha: FloatArray, total: FloatArray) -> FloatArray:
         beta = np.negative(alpha, out=alpha)
-        beta[np.arange(len(beta)), self.y] = total
+        beta[np.arange(len(beta)), self.y] = np.minimum(total, self.c)  # but for rounding
         return beta
 
     def feasible(self, beta: FloatArray) -> FloatArray:
         """The rows are within their bounds already; columns are balanced where they must be."""
-        if self.intercept < np.inf:
-            return beta
-        columns = beta.sum(axis=0)
-        if np.abs(columns).max() <= BALANCED * np.abs(beta).sum():
-            return beta
-        moved = self._moved(beta, columns)
-        return self._lowered(beta) if moved is None else moved
+        for _ in range(ROUNDS if self.intercept == np.inf else 0):
+            columns = beta.sum(axis=0)
+            if np.abs(columns).max() <= BALANCED * np.abs(beta).sum():
+                return beta
+            moved = self._moved(beta, columns)
+            if moved is None:
+                return self._lowered(beta)
+            beta = moved
+        return beta
 
     def _moved(self, beta: FloatArray, columns: FloatArray) -> FloatArray | None:
         r"""Columns balanced by examples that are between their bounds, if these can.
@@ -107,17 +110,18 @@ class MulticlassProblem(Problem):
         p = -beta
         p[np.arange(len(p)), self.y] += self.c
         free = np.flatnonzero(np.count_nonzero(p > 0, axis=1) > 1)
-        some = p[free] / self.c[free, None]
-        weighted = some * self.c[free, None]
-        flow = np.diag(weighted.sum(axis=0)) - weighted.T @ some
+        p, y, c = p[free], self.y[free], self.c[free, None]
+        flow = np.diag(p.sum(axis=0)) - p.T @ (p / c)
         shift = np.linalg.lstsq(flow, columns, rcond=1e-13)[0]
-        factor = shift - (some @ shift)[:, None]
-        if np.abs(flow @ shift - columns).max() > BALANCED * np.abs(beta).sum() or (
-            factor.size and factor.min() < -1.0
-        ):
+        factor = shift - (p / c) @ shift[:, None]
+        left = np.abs(flow @ shift - columns).max()
+        if left > 0.01 * np.abs(columns).max() or factor.min(initial=0.0) < -1.0:
             return None
+        p *= 1.0 + factor
+        p[np.arange(len(p)), y] = 0.0
         fixed = beta.copy()
-        fixed[free] -= weighted * factor
+        fixed[free] = -p
+        fixed[free, y] = np.minimum(p.sum(axis=1), self.c[free])
         return fixed
 
     def _lowered(self, beta: FloatArray) -> FloatArray:

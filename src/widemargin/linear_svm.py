@@ -196,8 +196,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         if self.multi_class == "crammer_singer":
-            codes, K = np.searchsorted(self.classes_, y), len(self.classes_)
-            return [MulticlassProblem(inputs, codes.astype(np.int32), c, K, self._intercept)]
+            codes = np.asarray(np.searchsorted(self.classes_, y), dtype=np.int32)
+            return [MulticlassProblem(inputs, codes, c, len(self.classes_), self._intercept)]
         classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         targets = np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0)
         return [
