@@ -261,7 +261,7 @@ def test_a_path_gives_what_single_fits_give():
 
 
 def test_C_is_chosen_on_folds():
-    X, y = data()
+    X, y = data(150)
     options = {"multi_class": "crammer_singer", "random_state": 0}
     chosen = LinearSVCCV(Cs=[0.001, 0.1, 1.0], cv=3, **options).fit(X, y)
     assert chosen.scores_.shape == (3, 3)
@@ -311,4 +311,4 @@ def test_real_data(name, container, scaling):
     assert cost == pytest.approx(ours.primal_objective_, rel=1e-6)
     assert ours.dual_objective_ <= other * (1 + 1e-9)
     assert cost <= other * (1 + 1e-3)
-    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.98
+    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.95
