@@ -150,8 +150,10 @@ def descend(
             continue
         next_check = max(epoch + 1, int(CHECKS * epoch))
         now = descent.point(descent.w, descent.b, descent.sums)
-        point = min((descent.point(*average.take()), now), key=problem.cost)
-        yield problem.certify(descent.state(), now[0], point), PASSES * count, 1
+        points = [descent.point(*average.take()), now]
+        costs = [problem.cost(point) for point in points]
+        best = points[int(np.argmin(costs))]
+        yield problem.certify(descent.state(), now[0], best, min(costs)), PASSES * count, 1
         active, patience = np.arange(count), np.inf
 
 

@@ -85,12 +85,14 @@ class Problem(ABC):
         """A gap as a part of the cost."""
         return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
 
-    def certify(self, beta: FloatArray, w: FloatArray, point: Point) -> Certificate:
+    def certify(
+        self, beta: FloatArray, w: FloatArray, point: Point, primal: float | None = None
+    ) -> Certificate:
         """The cost of a point (w, b), and the bound that β gives after it was made feasible.
 
-        `w` is Σ β x̂ for the β given; after a change it is summed anew.
+        `w` is Σ β x̂ for the β given; after a change it is summed anew. The cost may be known.
         """
-        primal = self.cost(point)
+        primal = self.cost(point) if primal is None else primal
         fixed = self.feasible(beta)
         w = w if fixed is beta else self.inputs.combine(fixed)
         return Certificate(primal, self.dual(fixed, w), *point, fixed)
@@ -108,8 +110,9 @@ class Problem(ABC):
         w.
         """
         point = self.inputs.combine(beta), b
+        primal = self.cost(point)
         starts = [self.within(factor * beta) for factor in {1.0, float(ratio)}]
-        known = [self.certify(start, self.inputs.combine(start), point) for start in starts]
+        known = [self.certify(start, self.inputs.combine(start), point, primal) for start in starts]
         return max(known, key=lambda start: start.dual)
 
 
