@@ -122,8 +122,8 @@ struct DualTally {
     double sum = 0.0;        // of the changes of beta
 };
 
-// The weights of K classes, by input: rows of `stride` weights, K and some that only fill registers,
-// whose b is -infinity (see class_units.hpp).
+// The weights of K classes, by input: rows of `stride` weights, K and some that only fill
+// registers, whose b is -infinity (see class_units.hpp).
 struct ClassState {
     std::size_t stride;
     double* w;     // d x stride
