@@ -18,6 +18,7 @@ from widemargin import (
     SVCCV,
     SVR,
     KernelPerceptron,
+    LinearSVC,
     LinearSVCCV,
     MarginPerceptron,
     NuSVC,
@@ -40,6 +41,8 @@ VARIANTS = [
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
     KernelPerceptron(kernel="precomputed", tol=None),
+    LinearSVC(multi_class="crammer_singer"),
+    LinearSVC(multi_class="crammer_singer", intercept_scaling=1.0, standardize=True),
     SVC(gamma=0.1, tol=1e-11),
     SVC(kernel="linear", multi_class="ovr"),
     SVC(probability=True),

@@ -69,6 +69,7 @@ void test_decision(const Tables& tables);
 void test_combine(const Tables& tables);
 void test_dual_descent(const Tables& tables);
 void test_dual_course(const Tables& tables);
+void test_crammer_singer(const Tables& tables);
 void test_moments(const Tables& tables);
 void test_kernel_perceptron(const Tables& tables);
 
@@ -82,6 +83,7 @@ int main() {
     test_combine(tables);
     test_dual_descent(tables);
     test_dual_course(tables);
+    test_crammer_singer(tables);
     test_moments(tables);
     test_kernel_perceptron(tables);
     for (const auto* table : tables) test_criteria(*table);

@@ -1,5 +1,4 @@
 // Linear support vector machines: epochs of dual coordinate descent, and |xh|^2.
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -7,23 +6,6 @@
 
 namespace widemargin::tests {
 namespace {
-
-// Some of the examples, no two of them equal: once one is at its best, rounding would decide what
-// becomes of the other.
-Order some_of(const Data& data, const Order& all, std::size_t most) {
-    Order order;
-    for (const auto id : all) {
-        const auto row = data.x.begin() + id * static_cast<std::int64_t>(data.width);
-        const auto equal = [&](std::int64_t other) {
-            return std::equal(row, row + static_cast<std::int64_t>(data.width),
-                              data.x.begin() + other * static_cast<std::int64_t>(data.width));
-        };
-        if (order.size() < most && std::none_of(order.begin(), order.end(), equal)) {
-            order.push_back(id);
-        }
-    }
-    return order;
-}
 
 void test_epochs(const Tables& tables) {
     Random random(11);

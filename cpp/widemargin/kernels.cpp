@@ -1,4 +1,5 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
+#include "widemargin/crammer_singer.hpp"
 #include "widemargin/dual_course.hpp"
 #include "widemargin/interleave.hpp"
 #include "widemargin/kernel_perceptron.hpp"
@@ -23,6 +24,7 @@ const Kernels table = {
     moments,
     dual_descent,
     dual_course,
+    crammer_singer,
     squared_norms,
     losses,
     interleave,

@@ -174,6 +174,30 @@ struct LossSums {
     double value, slope;
 };
 
+// The weights of K classes, by input: rows of `stride` weights, K and some that only fill
+// registers, whose b is -infinity (see class_units.hpp).
+struct ClassState {
+    std::size_t stride;
+    double* w;     // d x stride
+    double* b;     // stride
+    double* sums;  // stride: of all steps of a class
+};
+
+constexpr std::size_t kStride = 4;  // what every stride is a multiple of
+
+// One epoch of the sequential dual method (crammer_singer.hpp).
+struct ClassEpoch {
+    const std::int64_t* order;  // the examples to visit, in this order
+    std::size_t count;
+    double* beta;           // L x stride
+    const std::int32_t* y;  // L classes
+    const double* c;        // L costs
+    const double* norms;    // L times |xh|^2
+    double intercept;       // r, as in DualEpoch
+    double patience;
+    std::int64_t* kept;
+};
+
 // One block of the dual perceptron: `tile` holds the kernel between its examples.
 struct KernelBlock {
     const double* tile;  // n x n
@@ -207,6 +231,8 @@ struct Kernels {
     std::int64_t (*dual_course)(const Rows&, const LinearState&, const Standardization&,
                                 const DualEpoch&, DualCourse&, double* sums, const DualEnd&,
                                 std::int64_t visits);
+    DualTally (*crammer_singer)(const Rows&, const ClassState&, const Standardization&,
+                                const ClassEpoch&);
     void (*squared_norms)(const Rows&, const Standardization&, double* out);
     LossSums (*losses)(const Losses&, const double* f, const double* d, double t);
     bool (*interleave)(const ColumnList&, void* out);

@@ -199,6 +199,22 @@ def losses(
     labels: bool,
     squared: bool,
 ) -> tuple[float, float]: ...
+def crammer_singer(
+    rows: Rows,
+    w: FloatArray,
+    b: FloatArray,
+    sums: FloatArray,
+    beta: FloatArray,
+    y: NDArray[np.int32],
+    c: FloatArray,
+    norms: FloatArray,
+    order: IntArray,
+    *,
+    mean: FloatArray | None,
+    scale: FloatArray | None,
+    intercept: float,
+    patience: float,
+) -> tuple[int, int, float]: ...
 def combine(rows: Rows, coef: FloatArray, out: FloatArray, threads: int) -> None: ...
 def squared_norms(
     rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray

@@ -12,7 +12,7 @@ from widemargin import _core
 from widemargin._linear_problem import Certificate, LinearProblem
 from widemargin._typing import FloatArray
 
-__all__ = ["dual_descent"]
+__all__ = ["FIRST_CHECK", "FREE", "OPERATIONS_PER_CALL", "Average", "dual_descent"]
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
 FIRST_CHECK = 10  # epochs before the first certificate
@@ -73,7 +73,7 @@ def dual_descent(
     square = FREE if free else problem.intercept
     b = np.array([square * total + (intercept if free else 0.0)])
     course = _core.DualCourse(count, seed, square, free, total)
-    average = _Average(len(w))
+    average = Average(len(w) + 1)
     at_once = max(1, int(OPERATIONS_PER_CALL / examples.operations))
     epochs, enough = min(FIRST_CHECK, most), NEVER  # when the next certificate is due
     forecast = _Forecast(tol, count)
@@ -98,8 +98,8 @@ def dual_descent(
         if not course.reached(epochs, enough) and not last(0):
             yield None, operations, done
             continue
-        points = ((examples.from_core(v), bias) for v, bias in (average.take(w, b), (w, b)))
-        point = problem.best_near(*((v, float(bias[0])) for v, bias in points))
+        points = average.mean(now := np.append(w, b)), now
+        point = problem.best_near(*((examples.from_core(v[:-1]), float(v[-1])) for v in points))
         certificate = problem.certify(beta.copy(), examples.from_core(w), point)
         yield certificate, operations + PASSES * count, done
         relative = problem.relative(certificate.gap, certificate.primal)
@@ -124,16 +124,21 @@ class _Forecast:
         return visits + int(more)
 
 
-class _Average:
-    """The mean of the weights over the epochs since the last certificate but one."""
+class Average:
+    """The mean of some numbers over the epochs since the last certificate but one."""
 
-    def __init__(self, width: int) -> None:
-        self.now, self.before = np.zeros(width + 2), np.zeros(width + 2)  # sums of w, b and 1
+    def __init__(self, size: int) -> None:
+        self.now, self.before = np.zeros(size + 1), np.zeros(size + 1)  # sums of them and of 1
 
-    def take(self, w: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mean; (w, b) before the first epoch is complete."""
+    def add(self, numbers: FloatArray) -> None:
+        """After an epoch."""
+        self.now[:-1] += numbers
+        self.now[-1] += 1.0
+
+    def mean(self, given: FloatArray) -> FloatArray:
+        """The mean at a certificate; what is given before the first epoch is complete."""
         total = self.now + self.before
         if total[-1] == 0.0:
-            return w, b
+            return given
         self.now, self.before = np.zeros_like(total), self.now
-        return total[:-2] / total[-1], total[-2:-1] / total[-1]
+        return np.asarray(total[:-1] / total[-1])

@@ -16,12 +16,14 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from widemargin._crammer_singer import sequential_descent
 from widemargin._decomposition import Control
 from widemargin._dual_descent import dual_descent
 from widemargin._interior import Trail, interior_point
 from widemargin._kernel_fit import Watcher
 from widemargin._linear_inputs import LinearInputs
-from widemargin._linear_problem import Certificate, LinearProblem
+from widemargin._linear_problem import Certificate, LinearProblem, Problem
+from widemargin._multiclass_problem import MulticlassProblem
 from widemargin._typing import FloatArray
 
 __all__ = [
@@ -29,10 +31,8 @@ __all__ = [
     "Former",
     "LinearOptions",
     "LinearSolution",
-    "resume",
     "solve_linear",
     "solve_linears",
-    "untouched",
     "warn",
 ]
 
@@ -87,21 +87,6 @@ class Course:
             trail.ahead = float(larger[0]) / C if len(larger) else 1.0
 
 
-def resume(
-    problem: LinearProblem, beta: FloatArray, found: tuple[FloatArray, float], ratio: float
-) -> Certificate:
-    """Where to start from the solution of a problem whose c times `ratio` are those of this one.
-
-    β is within the bounds, and so is β times the ratio, in which examples that were at their bound
-    are there again. The start is the one of the higher D; the cost is that of the (w, b) found.
-    """
-    low, high = problem.bounds
-    point = problem.point(*found)
-    starts = [np.clip(factor * beta, low, high) for factor in {1.0, float(ratio)}]
-    known = [problem.certify(start, problem.inputs.combine(start), point) for start in starts]
-    return max(known, key=lambda start: start.dual)
-
-
 def interior_cost(problem: LinearProblem) -> float:
     """Nanoseconds that the interior-point method needs, about."""
     columns = problem.inputs.width + 1.0
@@ -130,7 +115,7 @@ class _Forecast:
 
 
 def solve_linear(
-    problem: LinearProblem,
+    problem: Problem,
     options: LinearOptions,
     control: Control,
     *,
@@ -143,7 +128,7 @@ def solve_linear(
 
     Parameters
     ----------
-    problem : LinearProblem
+    problem : Problem
         The problem.
     options : LinearOptions
         How to solve it.
@@ -158,16 +143,17 @@ def solve_linear(
     watcher : Watcher, optional
         Called after each certificate; then each iteration of the interior-point method has one.
     """
-    best = first = untouched(problem) if start is None else start
-    solver = options.solver
+    best = first = problem.untouched() if start is None else start
+    solver, forecast = options.solver, None
     if solver == "auto":
-        within_reach = problem.inputs.width < MOST_COLUMNS
-        known = trail is not None and trail.point is not None
-        solver = "interior" if known and within_reach else "dual"
-    iterations, forecast = 0, None
-    if options.solver == "auto" and solver == "dual" and within_reach:
-        forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem), options.max_iter)
-    spent = 0.0
+        solver = "dual"
+        if isinstance(problem, LinearProblem) and problem.inputs.width < MOST_COLUMNS:
+            if trail is not None and trail.point is not None:
+                solver = "interior"
+            else:
+                budget = PATIENCE * interior_cost(problem)
+                forecast = _Forecast(options.tol, budget, options.max_iter)
+    iterations, spent = 0, 0.0
     reason: str | None = None
 
     def so_far() -> LinearSolution:
@@ -206,14 +192,8 @@ def solve_linear(
     return so_far()
 
 
-def untouched(problem: LinearProblem) -> Certificate:
-    """What is known before anything was done."""
-    w, nothing = np.zeros(problem.inputs.width), np.zeros(problem.inputs.count)
-    return Certificate(problem.primal(w, 0.0, nothing), 0.0, w, 0.0, nothing)
-
-
 def _steps(
-    problem: LinearProblem,
+    problem: Problem,
     options: LinearOptions,
     solver: str,
     start: Certificate,
@@ -224,12 +204,16 @@ def _steps(
 
     There is one after the `last`.
     """
-    if solver == "interior":
-        for certificate in interior_point(problem, options.tol, trail, last):
-            yield certificate, 0.0, 1
+    seed, most, tol = options.seed, options.max_iter, options.tol
+    if isinstance(problem, MulticlassProblem):
+        yield from sequential_descent(problem, start.beta, start.b, seed, last)
         return
-    most, tol = options.max_iter, options.tol
-    yield from dual_descent(problem, start.beta, start.b, options.seed, most, tol, last)
+    assert isinstance(problem, LinearProblem)
+    if solver == "dual":
+        yield from dual_descent(problem, start.beta, start.b, seed, most, tol, last)
+        return
+    for certificate in interior_point(problem, tol, trail, last):
+        yield certificate, 0.0, 1
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:
@@ -262,7 +246,7 @@ def _note(
 
 
 def solve_linears(
-    problems: Sequence[LinearProblem],
+    problems: Sequence[Problem],
     options: LinearOptions,
     control: Control,
     starts: Sequence[Certificate | None],

@@ -5,6 +5,7 @@ Nothing here depends on targets: the problems of several classes share it.
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,32 +98,28 @@ class LinearInputs:
         """For products in blocks, with a 1 behind each example."""
         return Design(self)
 
-    def raw(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+    def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
         """From the weights of standardised inputs those of inputs as they are given."""
         if self.mean is None or self.scale is None:
             return w, b
-        return w / self.scale, b - float(w @ (self.mean / self.scale))
+        return w / self.scale, b - w @ (self.mean / self.scale)
 
-    def standardized(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """The other way."""
-        if self.mean is None or self.scale is None:
-            return w, b
-        return w * self.scale, b + float(w @ self.mean)
+    def outputs(self, points: Sequence[tuple[FloatArray, Any]]) -> FloatArray:
+        """f(x) of all examples for each (w, b), in one pass.
 
-    def outputs(self, w: FloatArray, b: float) -> FloatArray:
-        """f(x) of all examples, w being the weights of standardised inputs."""
-        return np.asarray(self.all_outputs([(w, b)])[0])
-
-    def all_outputs(self, points: Sequence[tuple[FloatArray, float]]) -> FloatArray:
-        """f(x) of all examples for each (w, b), in one pass."""
-        out = np.empty((self.count, len(points)))
+        w are weights of standardised inputs; where b has several entries w has as many rows, and
+        f(x) too.
+        """
         raw = [self.raw(w, b) for w, b in points]
         w, b = np.array([w for w, _ in raw]), np.array([b for _, b in raw])
-        _core.decision(self.rows, w, b, out, self.threads)
-        return np.ascontiguousarray(out.T)
+        out = np.empty((self.count, b.size))
+        _core.decision(self.rows, w.reshape(b.size, -1), b.ravel(), out, self.threads)
+        return np.ascontiguousarray(out.T).reshape(*b.shape, self.count)
 
     def combine(self, coef: FloatArray) -> FloatArray:
-        """Σ coef x̂ over all examples."""
+        """Σ coef x̂ over all examples; a row a column of coef."""
+        if coef.ndim == 2:
+            return np.stack([self.combine(column) for column in coef.T])
         out = np.empty(self.width)
         _core.combine(self.rows, np.ascontiguousarray(coef), out, self.threads)
         if self.mean is None or self.scale is None:
