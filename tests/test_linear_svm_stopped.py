@@ -89,6 +89,19 @@ def test_warm_start_on_other_data_starts_afresh():
     fitted.fit(X[:100], CLASSES[:100] > 0)
     fresh = LinearSVC(random_state=0).fit(X[:100], CLASSES[:100] > 0)
     assert_array_equal(fitted.coef_, fresh.coef_)
+    fitted.fit(X[:100, :2], CLASSES[:100] > 0)  # as many examples, fewer columns
+    fresh = LinearSVC(random_state=0).fit(X[:100, :2], CLASSES[:100] > 0)
+    assert_array_equal(fitted.coef_, fresh.coef_)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
+def test_warm_start_without_the_intercept_of_before(multi_class):
+    options = {"multi_class": multi_class, "C": 0.01, "tol": 1e-3, "random_state": 0}
+    fitted = LinearSVC(**options, warm_start=True).fit(X, CLASSES)
+    fitted.set_params(fit_intercept=False).fit(X, CLASSES)
+    fresh = LinearSVC(**options, fit_intercept=False).fit(X, CLASSES)
+    assert_array_equal(fitted.intercept_, np.zeros(len(fitted.intercept_)))
+    assert_allclose(fitted.primal_objective_, fresh.primal_objective_, rtol=2e-3)
 
 
 def slow():

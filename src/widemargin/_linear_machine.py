@@ -109,8 +109,10 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         history: list[dict[str, float]] = []
         if shared is not None:
             shared.enter(float(self.C), len(problems))
-        before = self._before
-        if before is not None and before[1].shape == (len(problems), *problems[0].shape):
+        before, one = self._before, problems[0]
+        of_beta, of_w = one.shape, (*one.outputs, inputs.width)
+        shapes = [(len(problems), *shape) for shape in (of_beta, of_w)]
+        if before is not None and [part.shape for part in before[1:3]] == shapes:
             ratio = float(self.C) / before[0]
             former = zip(problems, *before[1:], strict=True)
             starts = [problem.resume(beta, w, b, ratio) for problem, beta, w, b in former]

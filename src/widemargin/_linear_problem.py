@@ -136,7 +136,7 @@ class Problem(ABC):
         bound are there again. The start is the one of the higher D; the cost is that of the (w, b)
         found.
         """
-        point = self.point(w, b)
+        point = self.point(w, b if self.intercept > 0 else 0.0 * b)
         starts = [self.within(factor * beta) for factor in {1.0, float(ratio)}]
         known = [self.certify(start, self.inputs.combine(start), point) for start in starts]
         return max(known, key=lambda start: start.dual)
