@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._circulation import circulation
 from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_problem import Problem
 from widemargin._typing import FloatArray
-from widemargin.reference_crammer_singer import circulation
 
 __all__ = ["MulticlassProblem"]
 
