@@ -98,8 +98,9 @@ def dual_descent(
         if not course.reached(epochs, enough) and not last(0):
             yield None, operations, done
             continue
-        points = average.mean(now := np.append(w, b)), now
-        point = problem.best_near(*((examples.from_core(v[:-1]), float(v[-1])) for v in points))
+        now = np.append(w, b)
+        points = [(examples.from_core(v[:-1]), float(v[-1])) for v in (average.mean(now), now)]
+        point = problem.best_near(*points)
         certificate = problem.certify(beta.copy(), examples.from_core(w), point)
         yield certificate, operations + PASSES * count, done
         relative = problem.relative(certificate.gap, certificate.primal)
