@@ -1,15 +1,16 @@
-"""Feasible β of a linear machine, and examples at the edge of what a problem can hold."""
+"""Feasible β of a linear machine, good points, and examples at the edge of what can be held."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from widemargin import LinearSVC
+from widemargin import LinearSVC, LinearSVR
 from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_problem import LinearProblem
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 T = np.where(np.arange(40) % 2, 1.0, -1.0)
+GRID = np.linspace(0.0, 1.0, 21)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -45,3 +46,37 @@ def test_examples_without_inputs(loss):
     alone = LinearSVC(**options).fit(X, T)
     assert clf.converged_
     assert_allclose(clf.primal_objective_, alone.primal_objective_ + 5.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("intercept", [0.0, 4.0, np.inf])
+def test_the_best_point_near_two(squared, labels, intercept):
+    """It costs what it says; none between the two is much better, nor a multiple of one alone."""
+    target = T if labels else 3.0 * X[:, 0] + 1.0
+    epsilon = 0.0 if labels else 0.2
+    problem = LinearProblem(
+        LinearInputs(X), target, np.full(40, 0.7), epsilon, labels, squared, intercept
+    )
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        two = [(rng.normal(size=3), float(rng.normal()) if intercept else 0.0) for _ in range(2)]
+        ends = problem.points(*two)
+        found = problem.best_near(*two)
+        assert_allclose(found.cost, problem.point(found.w, found.b).cost, rtol=1e-12)
+        assert_allclose(found.f, X @ found.w + found.b, atol=1e-12)
+        (w, b), (v, a) = two
+        between = [problem.point(w + t * (v - w), b + t * (a - b)).cost for t in GRID]
+        assert found.cost <= min(between) + 0.01 * (max(end.cost for end in ends) - found.cost)
+        alone = problem.best_near((w, b), (w, b))
+        multiples = [problem.point(s * w, s * b).cost for s in 0.5 + 1.5 * GRID]
+        assert alone.cost <= min(multiples) + 0.01 * (ends[0].cost - alone.cost)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6, 1e9, 1e12])
+def test_targets_of_any_size(scale, fit_intercept):
+    """Where coordinate descent would not come to an end, the other solver takes over in time."""
+    y = scale * (X @ [3.0, -1.0, 0.5] + 1.0 + T)
+    reg = LinearSVR(fit_intercept=fit_intercept, random_state=0).fit(X, y)
+    assert reg.stop_reason_ == "tol"

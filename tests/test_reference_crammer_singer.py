@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.svm import LinearSVC
 
+from widemargin._circulation import circulation
 from widemargin.reference_crammer_singer import (
     CrammerSingerProblem,
-    circulation,
     crammer_singer_certificate,
     crammer_singer_dual,
     crammer_singer_feasible,

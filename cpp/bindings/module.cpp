@@ -170,6 +170,19 @@ std::vector<std::string> cpu_features() {
     return found;
 }
 
+template <class T>
+bool interleave(const std::vector<Vector<const T>>& columns, Matrix<T> out) {
+    require(columns.size() == out.shape(1), "out must have one column for each given");
+    std::vector<const void*> values;
+    for (const auto& column : columns) {
+        require(column.shape(0) == out.shape(0), "the columns must be as long as out");
+        values.push_back(column.data());
+    }
+    nb::gil_scoped_release release;
+    return kernels().interleave({values.size(), out.shape(0), values.data(), sizeof(T) == 8},
+                                out.data());
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -204,6 +217,8 @@ NB_MODULE(_core, m) {
           "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a);
     m.def("criterion", &criterion, "name"_a, "parameter"_a, "y"_a, "f"_a, "value"_a.noconvert(),
           "derivative"_a.noconvert());
+    m.def("interleave", &interleave<float>, "columns"_a, "out"_a.noconvert());
+    m.def("interleave", &interleave<double>, "columns"_a, "out"_a.noconvert());
     m.def("shuffle", &shuffle_order, "order"_a.noconvert(), "seed"_a, "epoch"_a);
     bind_committees(m);
     bind_kernel_machines(m);

@@ -4,6 +4,7 @@
 // AddressSanitizer.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -82,6 +83,23 @@ struct Data {
 
     double at(std::size_t l, std::size_t j) const { return x[l * width + j]; }
 };
+
+// Some of the examples, no two of them equal: once one is at its best, rounding would decide what
+// becomes of the other.
+inline Order some_of(const Data& data, const Order& all, std::size_t most) {
+    Order order;
+    for (const auto id : all) {
+        const auto row = data.x.begin() + id * static_cast<std::int64_t>(data.width);
+        const auto equal = [&](std::int64_t other) {
+            return std::equal(row, row + static_cast<std::int64_t>(data.width),
+                              data.x.begin() + other * static_cast<std::int64_t>(data.width));
+        };
+        if (order.size() < most && std::none_of(order.begin(), order.end(), equal)) {
+            order.push_back(id);
+        }
+    }
+    return order;
+}
 
 // How the inputs of some examples are standardised (0 and 1 if they are not), and packed.
 struct Inputs {

@@ -68,6 +68,8 @@ void test_stochastic_gradient(const Tables& tables);
 void test_decision(const Tables& tables);
 void test_combine(const Tables& tables);
 void test_dual_descent(const Tables& tables);
+void test_dual_course(const Tables& tables);
+void test_crammer_singer(const Tables& tables);
 void test_moments(const Tables& tables);
 void test_kernel_perceptron(const Tables& tables);
 void test_networks(const Tables& tables);
@@ -82,6 +84,8 @@ int main() {
     test_decision(tables);
     test_combine(tables);
     test_dual_descent(tables);
+    test_dual_course(tables);
+    test_crammer_singer(tables);
     test_moments(tables);
     test_kernel_perceptron(tables);
     test_networks(tables);

@@ -70,6 +70,9 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         const double before = v.beta, lo = v.lo, hi = v.hi;
         const double shift = shift_of(x, l);
         const auto row = x[l];
+        // 1/h is there before f(x): a step would wait for a division by h
+        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kLeastCurvature);
+        const double inverse = 1.0 / h;
         const double g = unit.f(row, shift) - v.target + v.ridge * before;
 
         const double grow = -g - (before < 0.0 ? -epoch.epsilon : epoch.epsilon);
@@ -84,9 +87,8 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         if (violation > tally.violation) tally.violation = violation;
         if (!(violation > 0.0)) continue;
 
-        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kLeastCurvature);
-        double after = before - g / h;
-        const double threshold = epoch.epsilon / h;
+        double after = before - g * inverse;
+        const double threshold = epoch.epsilon * inverse;
         after = after > threshold    ? after - threshold
                 : after < -threshold ? after + threshold
                                      : 0.0;
@@ -106,18 +108,23 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
     return tally;
 }
 
-// Calls visitor(rows, unit type as a pointer) for the kind of rows and inputs. Sparse rows serve as
-// they are, unless their inputs are standardised.
-template <class Visitor>
-decltype(auto) with_unit(const Rows& rows, const Standardization& s, Visitor&& visitor) {
+// Calls visitor(rows, unit type as a pointer) for the kind of rows and inputs: as they are, or
+// standardised, dense or packed. Sparse rows serve as they are, unless they are standardised.
+template <class Raw, class Centred, class Split, class Visitor>
+decltype(auto) with_units(const Rows& rows, const Standardization& s, Visitor&& visitor) {
     if (rows.starts) {
-        return with_rows(rows, [&](auto x) { return visitor(x, static_cast<RawUnit*>(nullptr)); });
+        return with_rows(rows, [&](auto x) { return visitor(x, static_cast<Raw*>(nullptr)); });
     }
     return with_training_rows(rows, [&](auto x) {
-        using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
+        using Standardized = std::conditional_t<x.packed, Split, Centred>;
         return s.mean ? visitor(x, static_cast<Standardized*>(nullptr))
-                      : visitor(x, static_cast<RawUnit*>(nullptr));
+                      : visitor(x, static_cast<Raw*>(nullptr));
     });
+}
+
+template <class Visitor>
+decltype(auto) with_unit(const Rows& rows, const Standardization& s, Visitor&& visitor) {
+    return with_units<RawUnit, CentredUnit, SplitUnit>(rows, s, visitor);
 }
 
 inline DualTally dual_descent(const Rows& rows, const LinearState& state, const Standardization& s,

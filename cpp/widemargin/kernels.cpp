@@ -1,6 +1,8 @@
 // Compiled once per instruction set: WIDEMARGIN_ISA names the namespace and the build flags.
 #include "widemargin/committee.hpp"
+#include "widemargin/crammer_singer.hpp"
 #include "widemargin/dual_course.hpp"
+#include "widemargin/interleave.hpp"
 #include "widemargin/kernel_perceptron.hpp"
 #include "widemargin/kernel_rows.hpp"
 #include "widemargin/losses.hpp"
@@ -25,8 +27,10 @@ const Kernels table = {
     moments,
     dual_descent,
     dual_course,
+    crammer_singer,
     squared_norms,
     losses,
+    interleave,
     kernel_perceptron,
     train_committees,
     committee_scores,

@@ -137,6 +137,7 @@ struct DualCourse {
     std::uint64_t epoch = 0;            // complete ones
     std::size_t active = 0;             // examples of this epoch; 0: it has not begun
     std::size_t visited = 0, kept = 0;  // of these
+    std::size_t among_few = 0;          // visits since an epoch over all examples
     std::int64_t visits = 0;            // of all epochs
     double patience = 0.0;              // with which it began
     double violation = 0.0;             // the largest of this epoch so far,
@@ -154,6 +155,13 @@ struct DualEnd {
     }
 };
 
+// Columns of equal length, float or double (interleave.hpp).
+struct ColumnList {
+    std::size_t count, rows;
+    const void* const* values;
+    bool wide;  // double
+};
+
 // The losses of examples at f + t d (losses.hpp).
 struct Losses {
     std::size_t count;
@@ -166,6 +174,30 @@ struct Losses {
 
 struct LossSums {
     double value, slope;
+};
+
+// The weights of K classes, by input: rows of `stride` weights, K and some that only fill
+// registers, whose b is -infinity (see class_units.hpp).
+struct ClassState {
+    std::size_t stride;
+    double* w;     // d x stride
+    double* b;     // stride
+    double* sums;  // stride: of all steps of a class
+};
+
+constexpr std::size_t kStride = 4;  // what every stride is a multiple of
+
+// One epoch of the sequential dual method (crammer_singer.hpp).
+struct ClassEpoch {
+    const std::int64_t* order;  // the examples to visit, in this order
+    std::size_t count;
+    double* beta;           // L x stride
+    const std::int32_t* y;  // L classes
+    const double* c;        // L costs
+    const double* norms;    // L times |xh|^2
+    double intercept;       // r, as in DualEpoch
+    double patience;
+    std::int64_t* kept;
 };
 
 // One block of the dual perceptron: `tile` holds the kernel between its examples.
@@ -201,8 +233,11 @@ struct Kernels {
     std::int64_t (*dual_course)(const Rows&, const LinearState&, const Standardization&,
                                 const DualEpoch&, DualCourse&, double* sums, const DualEnd&,
                                 std::int64_t visits);
+    DualTally (*crammer_singer)(const Rows&, const ClassState&, const Standardization&,
+                                const ClassEpoch&);
     void (*squared_norms)(const Rows&, const Standardization&, double* out);
     LossSums (*losses)(const Losses&, const double* f, const double* d, double t);
+    bool (*interleave)(const ColumnList&, void* out);
     Tally (*kernel_perceptron)(const KernelBlock&);
     CommitteeTally (*train_committees)(const Rows&, const Committees&, const Standardization&,
                                        const CommitteePass&);

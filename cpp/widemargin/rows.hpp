@@ -115,6 +115,13 @@ class AlignedVector {
     for (; line < end; line += kLine) __builtin_prefetch(line);
 }
 
+// The first line and the last, of which most sparse rows consist: no loop that is hard to predict.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_ends(const T* first, const T* last) {
+    __builtin_prefetch(first);
+    __builtin_prefetch(last - 1);
+}
+
 template <class T>
 struct DenseRow {
     const T* x;
@@ -158,22 +165,26 @@ struct SparseRow {
     const std::int32_t* j;
     std::size_t count;
 
-    [[gnu::always_inline]] double dot(const double* w) const {
-        double sums[4] = {};  // short chains, as an update must wait for the sum
+    // sum over i of term(i), in short chains: an update must wait for this sum
+    template <class Term>
+    [[gnu::always_inline]] double total(Term&& term) const {
+        double sums[4] = {};
         std::size_t i = 0;
         for (; i + 4 <= count; i += 4) {
-            for (std::size_t k = 0; k < 4; ++k) sums[k] += w[j[i + k]] * x[i + k];
+            for (std::size_t k = 0; k < 4; ++k) sums[k] += term(i + k);
         }
-        for (; i < count; ++i) sums[i % 4] += w[j[i]] * x[i];
+        for (; i < count; ++i) sums[i % 4] += term(i);
         return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    }
+
+    [[gnu::always_inline]] double dot(const double* w) const {
+        return total([&](std::size_t i) { return w[j[i]] * x[i]; });
     }
     [[gnu::always_inline]] void add_to(double* w, double a) const {
         for (std::size_t i = 0; i < count; ++i) w[j[i]] += a * x[i];
     }
     double squared_norm() const {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < count; ++i) sum += double{x[i]} * x[i];
-        return sum;
+        return total([&](std::size_t i) { return double{x[i]} * x[i]; });
     }
 };
 
@@ -208,8 +219,9 @@ struct SparseRows {
     }
 
     [[gnu::always_inline]] void prefetch(std::size_t l) const {
-        prefetch_lines(values + starts[l], values + starts[l + 1]);
-        prefetch_lines(columns + starts[l], columns + starts[l + 1]);
+        const auto first = starts[l], last = starts[l + 1];
+        prefetch_ends(values + first, values + last);
+        prefetch_ends(columns + first, columns + last);
     }
     [[gnu::always_inline]] void prefetch_start(std::size_t l) const {
         __builtin_prefetch(starts + l);

@@ -4,6 +4,7 @@ Every array is C-contiguous. Those that a call fills or trains in place (`w`, `b
 have exactly the type given; others are converted when their type differs.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias, final, overload
 
 import numpy as np
@@ -104,6 +105,10 @@ def criterion(
     value: FloatArray,
     derivative: FloatArray,
 ) -> None: ...
+@overload
+def interleave(columns: Sequence[NDArray[np.float32]], out: NDArray[np.float32]) -> bool: ...
+@overload
+def interleave(columns: Sequence[FloatArray], out: FloatArray) -> bool: ...  # all are finite
 def shuffle(order: IntArray, seed: int, epoch: int) -> None: ...
 @overload
 def network_pass(
@@ -284,6 +289,22 @@ def losses(
     labels: bool,
     squared: bool,
 ) -> tuple[float, float]: ...
+def crammer_singer(
+    rows: Rows,
+    w: FloatArray,
+    b: FloatArray,
+    sums: FloatArray,
+    beta: FloatArray,
+    y: NDArray[np.int32],
+    c: FloatArray,
+    norms: FloatArray,
+    order: IntArray,
+    *,
+    mean: FloatArray | None,
+    scale: FloatArray | None,
+    intercept: float,
+    patience: float,
+) -> tuple[int, int, float]: ...
 def combine(rows: Rows, coef: FloatArray, out: FloatArray, threads: int) -> None: ...
 def squared_norms(
     rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray

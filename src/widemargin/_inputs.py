@@ -105,9 +105,12 @@ def _few_integers(y: ArrayLike) -> ArrayLike:
 
 def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
     """±1 for two classes, the codes 0..K−1 for more; labels outside `classes` are an error."""
-    codes = np.searchsorted(classes, y)
-    codes = np.minimum(codes, len(classes) - 1)
-    unknown = np.asarray(classes)[codes] != np.asarray(y)
+    if len(classes) == 2:  # comparing is the fastest then
+        codes = np.asarray(y) == np.asarray(classes)[1]
+        unknown = ~(codes | (np.asarray(y) == np.asarray(classes)[0]))
+    else:
+        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        unknown = np.asarray(classes)[codes] != np.asarray(y)
     if np.any(unknown):
         raise ValueError(
             f"y holds labels that are not in classes={np.asarray(classes).tolist()!r}: "

@@ -108,9 +108,13 @@ class LinearLearner:
         self.packed = sparse or part.mean() < DENSITY_TO_PACK
         if self.packed:
             block = part > 0.5
-            statistics = (self.mean, self.scale) if self.standardize else (None, None)
             self.rows, self.inputs = packed(
-                self.rows, block, *statistics, self.examples.y, self.examples.weights
+                self.rows,
+                block,
+                self.mean if self.standardize else None,
+                self.scale if self.standardize else None,
+                self.examples.y,
+                self.examples.weights,
             )
             self.centre = np.where(block, 0.0, self.mean / self.scale)[self.inputs]
 

@@ -16,12 +16,14 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from widemargin._crammer_singer import sequential_descent
 from widemargin._decomposition import Control
 from widemargin._dual_descent import dual_descent
 from widemargin._interior import Trail, interior_point
 from widemargin._kernel_fit import Watcher
 from widemargin._linear_inputs import LinearInputs
-from widemargin._linear_problem import Certificate, LinearProblem
+from widemargin._linear_problem import Certificate, LinearProblem, Problem
+from widemargin._multiclass_problem import MulticlassProblem
 from widemargin._typing import FloatArray
 
 __all__ = [
@@ -29,10 +31,8 @@ __all__ = [
     "Former",
     "LinearOptions",
     "LinearSolution",
-    "resume",
     "solve_linear",
     "solve_linears",
-    "untouched",
     "warn",
 ]
 
@@ -66,7 +66,8 @@ class LinearSolution:
         return self.reason == "tol"
 
 
-Former = tuple[float, FloatArray, FloatArray]  # C, and of each problem β and b: the last fit
+# C, and of each problem β, w and b: where the last fit ended
+Former = tuple[float, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(eq=False)
@@ -86,19 +87,6 @@ class Course:
             trail.ahead = float(larger[0]) / C if len(larger) else 1.0
 
 
-def resume(problem: LinearProblem, beta: FloatArray, b: float, ratio: float) -> Certificate:
-    """Where to start from the solution of a problem whose c times `ratio` are those of this one.
-
-    β is within the bounds, and so is β times the ratio, in which examples that were at their bound
-    are there again. The start is the one of the higher D; the cost is that of the former w.
-    """
-    low, high = problem.bounds
-    point = problem.point(problem.inputs.combine(beta), b)
-    starts = [np.clip(factor * beta, low, high) for factor in {1.0, float(ratio)}]
-    known = [problem.certify(start, problem.inputs.combine(start), point) for start in starts]
-    return max(known, key=lambda start: start.dual)
-
-
 def interior_cost(problem: LinearProblem) -> float:
     """Nanoseconds that the interior-point method needs, about."""
     columns = problem.inputs.width + 1.0
@@ -107,22 +95,27 @@ def interior_cost(problem: LinearProblem) -> float:
 
 
 class _Forecast:
-    """Whether the gap will fall below tol within a budget, from its fall so far."""
+    """Whether the gap will fall below tol within a budget and some epochs, from its fall so far."""
 
-    def __init__(self, tol: float, budget: float) -> None:
-        self.tol, self.budget = tol, budget
-        self.gap, self.at = np.inf, 0.0
+    def __init__(self, tol: float, budget: float, epochs: int) -> None:
+        self.tol, self.budget, self.epochs = tol, budget, epochs
+        self.gap, self.at, self.epoch = np.inf, 0.0, 0
 
-    def too_slow(self, gap: float, spent: float) -> bool:
-        before, at, self.gap, self.at = self.gap, self.at, gap, spent
+    def too_slow(self, gap: float, spent: float, epoch: int) -> bool:
+        """After a certificate with this gap."""
+        before, at, since = self.gap, self.at, self.epoch
+        self.gap, self.at, self.epoch = gap, spent, epoch
+        if not np.isfinite(gap):
+            return True
         if not np.isfinite(before) or gap <= self.tol:
             return spent > self.budget
-        rate = np.log(max(before / gap, 1.0 + 1e-9)) / (spent - at)
-        return bool(np.log(gap / self.tol) / rate > self.budget)
+        times = np.log(gap / self.tol) / np.log(max(before / gap, 1.0 + 1e-9))  # as much again
+        too_long = times * (spent - at) > self.budget
+        return bool(too_long or epoch + times * (epoch - since) > self.epochs)
 
 
 def solve_linear(
-    problem: LinearProblem,
+    problem: Problem,
     options: LinearOptions,
     control: Control,
     *,
@@ -135,7 +128,7 @@ def solve_linear(
 
     Parameters
     ----------
-    problem : LinearProblem
+    problem : Problem
         The problem.
     options : LinearOptions
         How to solve it.
@@ -148,18 +141,19 @@ def solve_linear(
     trail : Trail, optional
         What the interior-point method leaves to the next problem of a path.
     watcher : Watcher, optional
-        Called after each certificate.
+        Called after each certificate; then each iteration of the interior-point method has one.
     """
-    best = first = untouched(problem) if start is None else start
-    solver = options.solver
+    best = first = problem.untouched() if start is None else start
+    solver, forecast = options.solver, None
     if solver == "auto":
-        within_reach = problem.inputs.width < MOST_COLUMNS
-        known = trail is not None and trail.point is not None
-        solver = "interior" if known and within_reach else "dual"
-    iterations, forecast = 0, None
-    if options.solver == "auto" and solver == "dual" and within_reach:
-        forecast = _Forecast(options.tol, PATIENCE * interior_cost(problem))
-    spent = 0.0
+        solver = "dual"
+        if isinstance(problem, LinearProblem) and problem.inputs.width < MOST_COLUMNS:
+            if trail is not None and trail.point is not None:
+                solver = "interior"
+            else:
+                budget = PATIENCE * interior_cost(problem)
+                forecast = _Forecast(options.tol, budget, options.max_iter)
+    iterations, spent = 0, 0.0
     reason: str | None = None
 
     def so_far() -> LinearSolution:
@@ -169,7 +163,11 @@ def solve_linear(
         """Whether nothing will follow after so many more iterations."""
         return control.reason() is not None or iterations + more >= options.max_iter
 
-    steps = _steps(problem, options, solver, first, trail, last)
+    def at_each(more: int = 1) -> bool:
+        """Whether the interior-point method should prove what it has: callbacks look at it."""
+        return watcher is not None or last(more)
+
+    steps = _steps(problem, options, solver, first, trail, last if solver == "dual" else at_each)
     if start is not None:  # it may be good enough
         steps = chain([(start, 1.0, 0)], steps)
     while reason is None:
@@ -185,23 +183,17 @@ def solve_linear(
                 control.stop("callback")
             if relative <= options.tol:
                 reason = "tol"
-            elif forecast is not None and done and forecast.too_slow(relative, spent):
+            elif forecast is not None and done and forecast.too_slow(relative, spent, iterations):
                 solver, forecast = "interior", None
-                steps = _steps(problem, options, solver, first, trail, last)
+                steps = _steps(problem, options, solver, first, trail, at_each)
             reason = reason or control.reason()
             if reason is None and iterations >= options.max_iter:
                 reason = "max_iter"
     return so_far()
 
 
-def untouched(problem: LinearProblem) -> Certificate:
-    """What is known before anything was done."""
-    w, nothing = np.zeros(problem.inputs.width), np.zeros(problem.inputs.count)
-    return Certificate(problem.primal(w, 0.0, nothing), 0.0, w, 0.0, nothing)
-
-
 def _steps(
-    problem: LinearProblem,
+    problem: Problem,
     options: LinearOptions,
     solver: str,
     start: Certificate,
@@ -212,11 +204,16 @@ def _steps(
 
     There is one after the `last`.
     """
-    if solver == "interior":
-        for certificate in interior_point(problem, options.tol, trail, last):
-            yield certificate, 0.0, 1
+    seed, most, tol = options.seed, options.max_iter, options.tol
+    if isinstance(problem, MulticlassProblem):
+        yield from sequential_descent(problem, start.beta, start.b, seed, last)
         return
-    yield from dual_descent(problem, start.beta, start.b, options.seed, options.max_iter, last)
+    assert isinstance(problem, LinearProblem)
+    if solver == "dual":
+        yield from dual_descent(problem, start.beta, start.b, seed, most, tol, last)
+        return
+    for certificate in interior_point(problem, tol, trail, last):
+        yield certificate, 0.0, 1
 
 
 def _better(best: Certificate, now: Certificate) -> Certificate:
@@ -249,7 +246,7 @@ def _note(
 
 
 def solve_linears(
-    problems: Sequence[LinearProblem],
+    problems: Sequence[Problem],
     options: LinearOptions,
     control: Control,
     starts: Sequence[Certificate | None],

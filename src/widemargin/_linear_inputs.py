@@ -3,8 +3,9 @@
 Nothing here depends on targets: the problems of several classes share it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +28,8 @@ WORTH_A_THREAD = 1 << 19  # inputs; with fewer, one more thread would cost more 
 def filled(X: ArrayLike) -> FloatArray:
     """The part of non-zeros of each input, in a sample."""
     sample = X[:: max(1, X.shape[0] // SAMPLE)]
-    return np.asarray((sample != 0).sum(axis=0)).ravel() / sample.shape[0]
+    counts = np.asarray((sample != 0).sum(axis=0), dtype=np.float64).ravel()
+    return np.asarray(counts / sample.shape[0])
 
 
 def packed(
@@ -96,27 +98,28 @@ class LinearInputs:
         """For products in blocks, with a 1 behind each example."""
         return Design(self)
 
-    def raw(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
+    def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
         """From the weights of standardised inputs those of inputs as they are given."""
         if self.mean is None or self.scale is None:
             return w, b
-        return w / self.scale, b - float(w @ (self.mean / self.scale))
+        return w / self.scale, b - w @ (self.mean / self.scale)
 
-    def standardized(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """The other way."""
-        if self.mean is None or self.scale is None:
-            return w, b
-        return w * self.scale, b + float(w @ self.mean)
+    def outputs(self, points: Sequence[tuple[FloatArray, Any]]) -> FloatArray:
+        """f(x) of all examples for each (w, b), in one pass.
 
-    def outputs(self, w: FloatArray, b: float) -> FloatArray:
-        """f(x) of all examples, w being the weights of standardised inputs."""
-        out = np.empty((self.count, 1))
-        w, b = self.raw(w, b)
-        _core.decision(self.rows, np.ascontiguousarray(w)[None], np.array([b]), out, self.threads)
-        return out[:, 0]
+        w are weights of standardised inputs; where b has several entries w has as many rows, and
+        f(x) too.
+        """
+        raw = [self.raw(w, b) for w, b in points]
+        w, b = np.array([w for w, _ in raw]), np.array([b for _, b in raw])
+        out = np.empty((self.count, b.size))
+        _core.decision(self.rows, w.reshape(b.size, -1), b.ravel(), out, self.threads)
+        return np.ascontiguousarray(out.T).reshape(*b.shape, self.count)
 
     def combine(self, coef: FloatArray) -> FloatArray:
-        """Σ coef x̂ over all examples."""
+        """Σ coef x̂ over all examples; a row a column of coef."""
+        if coef.ndim == 2:
+            return np.stack([self.combine(column) for column in coef.T])
         out = np.empty(self.width)
         _core.combine(self.rows, np.ascontiguousarray(coef), out, self.threads)
         if self.mean is None or self.scale is None:
@@ -135,8 +138,8 @@ class TrainingRows:
         self.mean, self.scale = inputs.mean, inputs.scale
         self.places: IntArray | None = None  # of packed rows: the input at each place
         self.rows = inputs.rows
-        part = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
-        self.operations = part + 20.0  # a visit's, about
+        stored = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
+        self.operations = stored + 20.0  # a visit's, about
         if not sparse or inputs.mean is not None:
             part = filled(inputs.X)
             if sparse or part.mean() < DENSITY_TO_PACK:

@@ -23,13 +23,11 @@ from widemargin._linear_fit import (
     Former,
     LinearOptions,
     LinearSolution,
-    resume,
     solve_linears,
-    untouched,
     warn,
 )
 from widemargin._linear_inputs import LinearInputs
-from widemargin._linear_problem import Certificate, LinearProblem
+from widemargin._linear_problem import Certificate, Problem
 from widemargin._typing import ArrayLike, FloatArray
 
 FIT_LEVEL = 5  # from a warning in `_linear_fit.warn` to the caller of fit
@@ -62,8 +60,8 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------- what models override
 
     @abstractmethod
-    def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
-        """One row of targets a problem, ε, and whether they are labels."""
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        """What is to be solved, from costs c of the examples."""
 
     @abstractmethod
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
@@ -73,9 +71,9 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         """Checked inputs and targets."""
 
-    def _shaped(self, coef: FloatArray) -> FloatArray:
-        """`coef_` from one row a problem."""
-        return coef
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """`coef_` and `intercept_` from one row and one number an output."""
+        return coef, intercept
 
     # -------------------------------------------------------------------------------------- fit
 
@@ -104,30 +102,27 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         rows = None if weights is None else np.flatnonzero(weights)
         if rows is not None and weights is not None and len(rows) < len(weights):
             X, y, weights = X[rows], y[rows], weights[rows]
-        targets, epsilon, labels = self._targets(X, y)
         inputs = self._prepared(X, weights)
         c = np.full(inputs.count, float(self.C)) if weights is None else self.C * weights
-        problems = [
-            LinearProblem(inputs, target, c, epsilon, labels, self._squared, self._intercept)
-            for target in targets
-        ]
+        problems = self._problems(inputs, y, c)
         starts: list[Certificate | None] = [None] * len(problems)
         history: list[dict[str, float]] = []
         if shared is not None:
             shared.enter(float(self.C), len(problems))
-        before = self._before
-        if before is not None and before[1].shape == targets.shape:
+        before, one = self._before, problems[0]
+        of_beta, of_w = one.shape, (*one.outputs, inputs.width)
+        shapes = [(len(problems), *shape) for shape in (of_beta, of_w)]
+        if before is not None and [part.shape for part in before[1:3]] == shapes:
             ratio = float(self.C) / before[0]
             former = zip(problems, *before[1:], strict=True)
-            starts = [resume(problem, beta, float(b), ratio) for problem, beta, b in former]
+            starts = [problem.resume(beta, w, b, ratio) for problem, beta, w, b in former]
             history = list(self.history_) if shared is None else []
 
         def attributes(solutions: Sequence[LinearSolution]) -> dict[str, Any]:
             raw = [inputs.raw(s.certificate.w, s.certificate.b) for s in solutions]
-            return {
-                "coef_": self._shaped(np.array([w for w, _ in raw])),
-                "intercept_": np.array([b for _, b in raw]),
-            }
+            coef = np.vstack([w for w, _ in raw])
+            coef, intercept = self._shaped(coef, np.hstack([b for _, b in raw]))
+            return {"coef_": coef, "intercept_": intercept}
 
         context = self._init_callback_context(max_subtasks=None)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -135,7 +130,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         context.call_on_fit_task_begin(estimator=self, **arguments)
         watcher = None
         if getattr(self, "_skl_callbacks", None):
-            begin = [LinearSolution(untouched(problem), "dual", 0, "") for problem in problems]
+            begin = [LinearSolution(problem.untouched(), "dual", 0, "") for problem in problems]
             watcher = Watcher(self, context, arguments, begin, attributes)
         with interrupt_flag() as interrupted:
             control = Control(type(self).__name__, interrupted, self.time_limit, self.verbose)
@@ -151,8 +146,9 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         found = attributes(solutions)
         self.__dict__.update(found)
         self.__dict__.update(_summary(solutions, control, history))
-        betas = np.array([solution.certificate.beta for solution in solutions])
-        left = float(self.C), betas, np.array([solution.certificate.b for solution in solutions])
+        ends = [solution.certificate for solution in solutions]
+        betas, ws = np.array([end.beta for end in ends]), np.array([end.w for end in ends])
+        left = float(self.C), betas, ws, np.array([end.b for end in ends])
         if shared is not None:
             shared.former = left
         if self.warm_start:

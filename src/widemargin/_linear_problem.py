@@ -12,9 +12,10 @@ far f(x) falls short of t − ε where β may grow, or exceeds t + ε where it m
 that is free (r infinite) turns the last term into the condition :math:`\sum_l \beta_l = 0`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from widemargin import _core
 from widemargin._linear_inputs import LinearInputs
 from widemargin._typing import FloatArray
 
-__all__ = ["Certificate", "LinearProblem", "Point"]
+__all__ = ["Certificate", "LinearProblem", "Point", "Problem"]
 
 ROUNDING = 1e-9
 FLAT = 0.02  # of the slope at the beginning: where a search on a line ends
@@ -35,10 +36,10 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 
 
 class Point(NamedTuple):
-    """(w, b), f(x) of all examples, and the cost."""
+    """(w, b), f(x) of all examples, and the cost; with many outputs w, b and f have a row each."""
 
     w: FloatArray
-    b: float
+    b: Any
     f: FloatArray
     cost: float
 
@@ -49,7 +50,7 @@ class Certificate(NamedTuple):
     primal: float
     dual: float
     w: FloatArray
-    b: float
+    b: Any
     beta: FloatArray
 
     @property
@@ -57,8 +58,92 @@ class Certificate(NamedTuple):
         return max(0.0, self.primal - self.dual)
 
 
+class Problem(ABC):
+    """What solvers and certificates need of a problem: costs c > 0, inputs, r, and its formulas."""
+
+    inputs: LinearInputs
+    c: FloatArray
+    intercept: float
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[int, ...]:
+        """The shape of b, and of β behind that of the examples."""
+
+    @abstractmethod
+    def primal(self, w: FloatArray, b: Any, f: FloatArray) -> float:
+        """P, with f = w·x̂ + b."""
+
+    @abstractmethod
+    def dual(self, beta: FloatArray, w: FloatArray) -> float:
+        """D, with w = Σ β x̂."""
+
+    @abstractmethod
+    def within(self, beta: FloatArray) -> FloatArray:
+        """β where no example breaks its own bounds."""
+
+    @abstractmethod
+    def feasible(self, beta: FloatArray) -> FloatArray:
+        """β where D is a bound: within, and with sums of 0 where intercepts are free.
+
+        The same array if nothing has to change.
+        """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of β."""
+        return (self.inputs.count, *self.outputs)
+
+    @cached_property
+    def scale(self) -> float:
+        """A cost so small that it counts as none: that of w = 0 and b = 0, times rounding."""
+        return ROUNDING * self.untouched().primal
+
+    def relative(self, gap: float, primal: float) -> float:
+        """A gap as a part of the cost."""
+        return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
+
+    def points(self, *given: tuple[FloatArray, Any]) -> list[Point]:
+        """What is to know of each (w, b)."""
+        outputs = self.inputs.outputs(given)
+        return [
+            Point(w, b, f, self.primal(w, b, f)) for (w, b), f in zip(given, outputs, strict=True)
+        ]
+
+    def point(self, w: FloatArray, b: Any) -> Point:
+        """What is to know of (w, b)."""
+        return self.points((w, b))[0]
+
+    def certify(self, beta: FloatArray, w: FloatArray, point: Point) -> Certificate:
+        """The cost of a point, and the bound that β gives after it was made feasible.
+
+        `w` is Σ β x̂ for the β given; after a change it is summed anew.
+        """
+        fixed = self.feasible(beta)
+        w = w if fixed is beta else self.inputs.combine(fixed)
+        return Certificate(point.cost, self.dual(fixed, w), point.w, point.b, fixed)
+
+    def untouched(self) -> Certificate:
+        """What is known before anything was done."""
+        w, f = (np.zeros((*self.outputs, n)) for n in (self.inputs.width, self.inputs.count))
+        b = np.zeros(self.outputs)[()]
+        return Certificate(self.primal(w, b, f), 0.0, w, b, np.zeros(self.shape))
+
+    def resume(self, beta: FloatArray, w: FloatArray, b: Any, ratio: float) -> Certificate:
+        """Where to start from the solution of a problem whose c times `ratio` are those of this.
+
+        β is within the bounds, and so is β times the ratio, in which examples that were at their
+        bound are there again. The start is the one of the higher D; the cost is that of the (w, b)
+        found.
+        """
+        point = self.point(w, b if self.intercept > 0 else 0.0 * b)
+        starts = [self.within(factor * beta) for factor in {1.0, float(ratio)}]
+        known = [self.certify(start, self.inputs.combine(start), point) for start in starts]
+        return max(known, key=lambda start: start.dual)
+
+
 @dataclass(eq=False)
-class LinearProblem:
+class LinearProblem(Problem):
     """Examples, targets and bounds; see the module.
 
     Parameters
@@ -87,6 +172,10 @@ class LinearProblem:
     squared: bool
     intercept: float
 
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        return ()
+
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest β of each example."""
@@ -100,16 +189,6 @@ class LinearProblem:
     def ridge(self) -> FloatArray:
         """q of each example."""
         return 0.5 / self.c if self.squared else np.zeros_like(self.c)
-
-    @cached_property
-    def scale(self) -> float:
-        """A cost so small that it counts as none: that of w = 0 and b = 0, times rounding."""
-        nothing = np.zeros(self.inputs.count)
-        return ROUNDING * self.primal(np.zeros(self.inputs.width), 0.0, nothing)
-
-    def relative(self, gap: float, primal: float) -> float:
-        """A gap as a part of the cost."""
-        return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
 
     def losses(self, f: FloatArray, direction: FloatArray, t: float) -> tuple[float, float]:
         """Σ c ℓ(ξ) at f + t · direction, and its slope there."""
@@ -131,16 +210,9 @@ class LinearProblem:
     def primal(self, w: FloatArray, b: float, f: FloatArray) -> float:
         return 0.5 * self._penalty(w, b, w, b) + self.losses(f, f, 0.0)[0]
 
-    def point(self, w: FloatArray, b: float) -> Point:
-        """What is to know of (w, b)."""
-        f = self.inputs.outputs(w, b)
-        return Point(w, b, f, self.primal(w, b, f))
-
     def best_near(self, first: tuple[FloatArray, float], second: tuple[FloatArray, float]) -> Point:
         """The best of what lies on the line through two points, then of its multiples."""
-        better, worse = sorted(
-            (self.point(*first), self.point(*second)), key=lambda point: point.cost
-        )
+        better, worse = sorted(self.points(first, second), key=lambda point: point.cost)
         better = self._on_line(better, worse, -0.5, 1.0)
         zero = Point(np.zeros_like(better.w), 0.0, np.zeros_like(better.f), np.inf)
         return self._on_line(better, zero, -1.0, 0.5)
@@ -150,7 +222,7 @@ class LinearProblem:
 
         The slope of the cost, which is convex, is brought near 0 by the method of false position.
         """
-        w, b, f = (one - two for one, two in zip(other[:3], start[:3], strict=True))
+        w, b, f = other.w - start.w, other.b - start.b, other.f - start.f
         own = self._penalty(start.w, start.b, start.w, start.b)
         square, product = self._penalty(w, b, w, b), self._penalty(start.w, start.b, w, b)
         best = (start.cost, 0.0)
@@ -184,6 +256,10 @@ class LinearProblem:
             value -= 0.5 * self.intercept * float(beta.sum()) ** 2
         return value
 
+    def within(self, beta: FloatArray) -> FloatArray:
+        low, high = self.bounds
+        return np.clip(beta, low, high) if np.any((beta < low) | (beta > high)) else beta
+
     def feasible(self, beta: FloatArray) -> FloatArray:
         """β clipped to its bounds; its sum made 0 where it must be.
 
@@ -191,9 +267,7 @@ class LinearProblem:
         their distance from the nearer one; if that is not enough, from all of its sign, in
         proportion to their β.
         """
-        low, high = self.bounds
-        if np.any((beta < low) | (beta > high)):
-            beta = np.clip(beta, low, high)
+        beta, (low, high) = self.within(beta), self.bounds
         excess = float(beta.sum()) if self.intercept == np.inf else 0.0
         if excess == 0.0:
             return beta
@@ -202,12 +276,3 @@ class LinearProblem:
         if room.sum() <= abs(excess):
             room = np.where(beta * excess > 0, size, 0.0)
         return np.asarray(np.clip(beta - excess * (room / room.sum()), low, high))
-
-    def certify(self, beta: FloatArray, w: FloatArray, point: Point) -> Certificate:
-        """The cost of a point, and the bound that β gives after it was made feasible.
-
-        `w` is Σ β x̂ for the β given; after a change it is summed anew.
-        """
-        fixed = self.feasible(beta)
-        w = w if fixed is beta else self.inputs.combine(fixed)
-        return Certificate(point.cost, self.dual(fixed, w), point.w, point.b, fixed)

@@ -4,8 +4,14 @@ r"""Linear support vector machines: the largest margin in the space of the input
 
 or its square; `LinearSVR` has the tube :math:`\bigl||f(x) - y| - \varepsilon\bigr|_+` in place of
 the margin. Each fit ends with a certificate: the relative duality gap is at most `tol`.
+
+With ``multi_class="crammer_singer"`` `LinearSVC` trains the weights of all classes together:
+
+.. math:: \min_{W, b} \; \tfrac12 \sum_k \|w_k\|^2
+          + C \sum_l \max_k \bigl([k \ne y_l] + f_k(x_l) - f_{y_l}(x_l)\bigr)
 """
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,7 +21,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from widemargin._inputs import check_labels, example_weights
+from widemargin._linear_inputs import LinearInputs
 from widemargin._linear_machine import LinearMachine
+from widemargin._linear_problem import LinearProblem, Problem
+from widemargin._multiclass_problem import MulticlassProblem
 from widemargin._typing import ArrayLike, FloatArray
 
 __all__ = ["LinearSVC", "LinearSVR"]
@@ -34,17 +43,19 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     penalty : {"l2"}, default="l2"
         The norm of w that is kept small.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-        The cost of an example inside the margin.
+        The cost of an example inside the margin. With "crammer_singer" it has no say, as in
+        scikit-learn: the cost is what the hinge is for many classes.
     dual : bool or "auto", default="auto"
         The solver. True: dual coordinate descent, for many columns, or small C. False: an
-        interior-point method, for few columns. "auto": the first, and the second when the first
-        is too slow for what the second would cost.
+        interior-point method, for few columns; not with "crammer_singer". "auto": the first, and
+        the second when the first is too slow for what the second would cost.
     tol : float, default=0.0001
         The relative duality gap at the end: the cost exceeds the least one by no more than this.
     C : float, default=1.0
         The weight of the errors.
-    multi_class : {"ovr"}, default="ovr"
-        For more than two classes: one against the rest.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        For more than two classes: one against the rest, or one problem of all classes, in which
+        the right one shall lead the others by 1.
     fit_intercept : bool, default=True
         Whether to fit b.
     intercept_scaling : float or None, default=None
@@ -63,7 +74,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     time_limit : float or None, default=None
         Seconds after which fit stops, with a warning.
     n_jobs : int or None, default=None
-        Threads; None or -1 for all CPUs. Coordinate descent uses one a class.
+        Threads; None or -1 for all CPUs. Coordinate descent uses one a problem.
     warm_start : bool, default=False
         Whether fit goes on from the last one, on the same examples.
 
@@ -76,7 +87,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     classes_ : ndarray of shape (n_classes,)
         The classes.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
-        The cost, the bound that no cost is below, and their difference.
+        The cost, the bound that no cost is below, and their difference, of each problem.
     converged_ : bool
         Whether the gap is at most `tol` times the cost.
     stop_reason_ : str
@@ -103,16 +114,24 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin import LinearSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = LinearSVC(loss="hinge", standardize=True).fit(X, y)
-    >>> clf.converged_, clf.solver_, round(clf.score(X, y), 3)
-    (True, 'interior', 0.988)
+    >>> clf = LinearSVC(loss="hinge", standardize=True, random_state=0).fit(X, y)
+    >>> clf.converged_, round(clf.score(X, y), 3)
+    (True, 0.988)
+
+    All classes in one problem:
+
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> clf = LinearSVC(multi_class="crammer_singer", standardize=True, random_state=0).fit(X, y)
+    >>> clf.converged_, clf.coef_.shape, clf.score(X, y)
+    (True, (3, 13), 1.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearMachine._parameter_constraints,
         "penalty": [StrOptions({"l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -154,6 +173,11 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         self.warm_start = warm_start
 
     def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        if self.multi_class == "crammer_singer" and self.dual is False:
+            raise ValueError(
+                "dual=False: multi_class='crammer_singer' is solved by its dual only; "
+                "use dual='auto' or dual=True"
+            )
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
         return X, y
@@ -170,9 +194,21 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
                 )
         return weights
 
-    def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        if self.multi_class == "crammer_singer":
+            codes = np.asarray(np.searchsorted(self.classes_, y), dtype=np.int32)
+            return [MulticlassProblem(inputs, codes, c, len(self.classes_), self._intercept)]
         classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0), 0.0, True
+        targets = np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0)
+        return [
+            LinearProblem(inputs, target, c, 0.0, True, self._squared, self._intercept)
+            for target in targets
+        ]
+
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.multi_class == "crammer_singer" and len(coef) == 2:  # as one output
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """f(x): positive for the second class, or one score a class when there are more.
@@ -300,11 +336,12 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
             raise ValueError("sample_weight gives every example weight zero; some must be positive")
         return weights
 
-    def _targets(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, float, bool]:
-        return np.asarray(y, dtype=np.float64)[None], float(self.epsilon), False
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        epsilon, intercept = float(self.epsilon), self._intercept
+        return [LinearProblem(inputs, y, c, epsilon, False, self._squared, intercept)]
 
-    def _shaped(self, coef: FloatArray) -> FloatArray:
-        return np.asarray(coef[0])
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return coef[0], intercept
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """f(x) of each example.

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
+from widemargin._circulation import circulation
 from widemargin._typing import FloatArray, IntArray
 from widemargin.reference_interior_point import interior_point
 from widemargin.reference_linear_svm import ROUNDING, Certificate, augmented
@@ -100,34 +99,6 @@ def crammer_singer_feasible(problem: CrammerSingerProblem, beta: FloatArray) -> 
         alpha *= np.divide(circulation(A), A, out=np.zeros_like(A), where=A > 0)[problem.y]
     beta = problem.own * alpha.sum(axis=1)[:, None] - alpha
     return beta
-
-
-def circulation(A: FloatArray) -> FloatArray:
-    """Lower a flow from class to class until as much enters each class as leaves it.
-
-    Paths lead from where more leaves to where more enters; along each as much is taken as both
-    ends and all its steps allow.
-
-    Examples
-    --------
-    >>> circulation(np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 0.0]]))
-    array([[0., 1., 0.],
-           [0., 0., 2.],
-           [1., 1., 0.]])
-    """
-    A = A.copy()
-    while True:
-        excess = A.sum(axis=1) - A.sum(axis=0)
-        start = int(np.argmax(excess))
-        reached, before = breadth_first_order(csr_array(A > 0), start)
-        end = int(reached[np.argmin(excess[reached])])
-        if excess[start] <= 1e-15 * A.sum() or excess[end] >= 0:
-            return A
-        path = [end]
-        while path[-1] != start:
-            path.append(int(before[path[-1]]))
-        steps = (path[1:], path[:-1])  # from, to
-        A[steps] -= min(excess[start], -excess[end], A[steps].min())
 
 
 def crammer_singer_certificate(

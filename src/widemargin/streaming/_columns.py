@@ -1,5 +1,7 @@
 """Columns of CSV and Parquet files as the arrays of a chunk."""
 
+import sys
+import sysconfig
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from widemargin import _core
 from widemargin.tables import DataFileError, table_encoder, text_columns
 from widemargin.tables._arrow import MISSING, clean, features, floats, is_text, target_array
 from widemargin.tables._formats import require_pyarrow
@@ -15,7 +18,7 @@ from widemargin.tables._readers import check_names
 from widemargin.tables._table import find_column
 
 Where = Callable[[int], str]
-TURNED_AT_ONCE = 2**20  # values
+MOST_ARRAYS = 4  # one chunk in use, two that are read ahead, and one more
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,10 @@ class Schema:
             for name in self.names
         }
 
-    def X(self, columns: dict[str, Any], path: Path, where: Where) -> Any:
+    def X(self, columns: dict[str, Any], path: Path, where: Where, memory: "Memory") -> Any:
         """The inputs of a chunk."""
         if self.encoder is None:
-            return self._numbers(columns, where)
+            return self._numbers(columns, where, memory)
         for name in self.inputs:
             if is_text(columns[name]) and name not in self.text:
                 raise self._not_a_number(name, columns[name], where)
@@ -95,17 +98,19 @@ class Schema:
             )
         return target_array(column, self.target)
 
-    def _numbers(self, columns: dict[str, Any], where: Where) -> np.ndarray:
+    def _numbers(self, columns: dict[str, Any], where: Where, memory: "Memory") -> np.ndarray:
         numbers = []
         for name in self.inputs:
             if is_text(columns[name]):
                 raise self._not_a_number(name, columns[name], where)
             with np.errstate(over="ignore"):
                 values = floats(columns[name]).astype(self.dtype, copy=False)
-                if not np.isfinite(values.sum()):
-                    self._check_finite(values, name, where)
-            numbers.append(values)
-        return _interleaved(numbers, self.dtype)
+            numbers.append(np.ascontiguousarray(values))
+        X = memory.empty((len(columns[self.target]), len(numbers)), self.dtype)
+        if not _core.interleave(numbers, X):
+            for name, values in zip(self.inputs, numbers, strict=True):
+                self._check_finite(values, name, where)
+        return X
 
     def _check_finite(self, values: np.ndarray, name: str, where: Where) -> None:
         bad = np.flatnonzero(~np.isfinite(values))
@@ -124,6 +129,30 @@ class Schema:
         )
 
 
+class Memory:
+    """Arrays for chunks: that of one that nobody holds any more, or a new one.
+
+    New memory is cleared by the system, page by page, which takes as long as to fill it.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        # Elsewhere a number of references does not tell that there is none.
+        self.counts = sys.implementation.name == "cpython" and not sysconfig.get_config_var(
+            "Py_GIL_DISABLED"
+        )
+
+    def empty(self, shape: tuple[int, int], dtype: Any) -> np.ndarray:
+        """An array of this shape with anything in it."""
+        for n in range(len(self.arrays) if self.counts else 0):
+            # One reference is the list's, one is the argument. A view refers to its array.
+            if sys.getrefcount(self.arrays[n]) == 2 and self.arrays[n].shape == shape:
+                return self.arrays[n]
+        array: np.ndarray = np.empty(shape, dtype)
+        self.arrays = [*self.arrays[1 - MOST_ARRAYS :], array]
+        return array
+
+
 def is_number(text: str | None) -> bool:
     """Whether a value of a CSV file is a number, or missing."""
     if text is None or text.strip() in MISSING:
@@ -138,21 +167,6 @@ def is_number(text: str | None) -> bool:
 def _first_word(column: Any) -> int:
     """The first row of a column of text that holds no number."""
     return next(row for row, value in enumerate(column.to_pylist()) if not is_number(value))
-
-
-def _interleaved(columns: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
-    """Columns as rows, turned in blocks that stay in the cache."""
-    width, count = len(columns), len(columns[0])
-    X = np.empty((count, width), dtype)
-    size = max(64, TURNED_AT_ONCE // width // 64 * 64)
-    # Rows a power of two apart would compete for the same lines of the cache.
-    block = np.empty((width, size + 24), dtype)
-    for first in range(0, count, size):
-        rows = min(size, count - first)
-        for j, column in enumerate(columns):
-            block[j, :rows] = column[first : first + rows]
-        X[first : first + rows] = block[:, :rows].T
-    return X
 
 
 def learn(table: Any, path: Path, wanted: Wanted, *, parse: bool) -> Schema:

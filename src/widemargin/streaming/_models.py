@@ -4,6 +4,8 @@ A pass over a stream is one epoch of the schedule of learning rates and one reco
 however many chunks it has.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from widemargin._base import IterativeModel
@@ -33,6 +35,23 @@ def check_statistics(model: Any) -> None:
             f"statistics='first pass' needs a new model, this {name} is fitted; use "
             "statistics='running', or clone it"
         )
+
+
+@contextmanager
+def nameless(model: Any, allowed: bool) -> Iterator[bool]:
+    """Lets a model that knows the names of its columns take arrays without a word, if allowed.
+
+    True if it does so: names would be compared anew with each chunk, column by column.
+    """
+    known = vars(model).get("feature_names_in_") if allowed else None
+    if known is None or not isinstance(model, IterativeClassifier):
+        yield False
+        return
+    del model.feature_names_in_
+    try:
+        yield True
+    finally:
+        model.feature_names_in_ = known
 
 
 def epochs_done(model: Any) -> int:

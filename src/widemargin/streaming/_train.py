@@ -185,6 +185,7 @@ class _Training:
     progress: Callable[[StreamProgress], Any] | None
     started: float = field(default_factory=time.perf_counter)
     saved_at: float = -np.inf
+    names_agree: bool = False  # those of the columns with what the model knows, if it knows any
 
     def run(self, deadline: float, statistics: bool) -> StreamOutcome:
         self.earlier = self.state.seconds
@@ -267,7 +268,10 @@ class _Training:
         _models.before_chunk(model, epoch)
         arguments = {"classes": self.stream.classes} if self.takes_classes else {}
         try:
-            model.partial_fit(self.named(chunk.X), chunk.y, **arguments)
+            with _models.nameless(model, self.names_agree) as nameless:
+                X = chunk.X if nameless else self.named(chunk.X)
+                model.partial_fit(X, chunk.y, **arguments)
+            self.names_agree = True
         except ValueError as error:
             raise ValueError(f"{chunk.place}: {error}") from error
         _models.after_chunk(model, first=first)
