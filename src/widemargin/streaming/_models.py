@@ -44,7 +44,7 @@ def nameless(model: Any, allowed: bool) -> Iterator[bool]:
     True if it does so: names would be compared anew with each chunk, column by column.
     """
     known = vars(model).get("feature_names_in_") if allowed else None
-    if known is None or not isinstance(model, IterativeClassifier):
+    if known is None or not isinstance(model, IterativeModel):
         yield False
         return
     del model.feature_names_in_
