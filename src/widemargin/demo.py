@@ -117,7 +117,7 @@ def draw_boundaries(path: Path) -> None:
             "Φ-machine: Margin Perceptron,\npolynomials of degree 2",
             MarginPerceptron(feature_map="polynomial", random_state=0),
         ),
-        ("Simple MLP, 50 units", SimpleMLPClassifier(n_units=50, random_state=0)),
+        ("Simple MLP, 50 units", SimpleMLPClassifier(n_units=50, encoding=None, random_state=0)),
     )
     figure, axes = plt.subplots(2, 2, figsize=(10, 9), layout="constrained")
     for axis, (title, model) in zip(axes.flat, models, strict=True):

@@ -126,8 +126,10 @@ def table_8_1(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
         for margin in (10, 40)
     ]
     better = [
-        SimpleMLPClassifier(n_units=2000, margin=margin, n_committees=3, n_jobs=-1)
-        for margin in (30, 60)
+        SimpleMLPClassifier(
+            n_units=2000, margin=margin, dropout=dropout, n_committees=3, n_jobs=-1
+        ).set_params(learning_rate=rate)
+        for margin, dropout, rate in ((30, 0.0, 0.003), (60, 0.25, "auto"))
     ]
     models = {"SVM": svm, "Standard MLP": mlp, "Simple MLP": simple}
     models["Simple MLP, hats, three committees"] = better
@@ -155,7 +157,7 @@ def table_8_2(
     grids: list[list[Any]] = [
         [clone(perceptron).set_params(n_iter_no_change=epochs) for epochs in (5, 20, 100)],
         [clone(margin).set_params(learning_rate=rate) for rate in (1e-2, 1e-3, 1e-4, 1e-5)],
-        [clone(nilsson).set_params(learning_rate=rate) for rate in (0.02,)],
+        [clone(nilsson).set_params(learning_rate=rate) for rate in (0.02, 0.05)],
         [clone(simple).set_params(margin=beta) for beta in (10, 40)],
     ]
     results = []
