@@ -141,7 +141,7 @@ def test_callbacks_see_every_fit():
     assert recorder.torn_down == 10
 
 
-def test_interrupted():
+def test_interrupted(ctrl_c):
     """Ctrl-C ends the path with the C at hand, a usable model that says what is left."""
     many = np.random.default_rng(0)
     hard = many.normal(size=(100_000, 30))

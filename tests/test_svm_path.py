@@ -81,7 +81,7 @@ def test_sparse_and_precomputed():
     assert_allclose(given.dual_objective, dense.dual_objective, rtol=1e-4)
 
 
-def test_interrupted():
+def test_interrupted(ctrl_c):
     """Ctrl-C ends the path with the C at hand, a usable model that says what is left."""
     many = np.random.default_rng(0)
     hard, labels = many.normal(size=(20_000, 20)), many.integers(0, 2, size=20_000)
