@@ -205,3 +205,10 @@ def test_wrong_inputs_are_refused():
         encoder.transform(np.ones((3, 2)))
     with pytest.raises(ValueError, match="n_knots"):
         HatEncoder(n_knots=1).fit(many())
+
+
+def test_indices_outside_the_matrix_are_refused():
+    lying = sp.csr_array(np.eye(5))
+    lying.indices[0] = 10_000_000
+    with pytest.raises(ValueError, match="outside the matrix"):
+        HatEncoder().fit(lying)

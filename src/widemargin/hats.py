@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from widemargin._inputs import as_rows
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
 __all__ = ["HatEncoder"]
@@ -163,9 +164,10 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # ----------------------------------------------------------------------------------- helpers
 
     def _check(self, X: ArrayLike, *, reset: bool = False) -> ArrayLike:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if sp.issparse(X):
+            as_rows(X)  # indices outside the matrix are an error here, a crash in SciPy
+        return X
 
     @property
     def _plain(self) -> NDArray[np.bool_]:

@@ -150,6 +150,10 @@ def table_8_2(
 
     `models` are the names of those to train; all, if it is not given.
     """
+    for name in models or ():
+        if name not in PUBLISHED_TABLE_8_2:
+            known = ", ".join(PUBLISHED_TABLE_8_2)
+            raise ValueError(f"{name} is not in Table 8.2, which has {known}")
     perceptron = Perceptron(standardize=True, early_stopping=True, tol=0.0, max_iter=1000)
     margin = MarginPerceptron(early_stopping=True, tol=0.0)
     nilsson = NilssonMLPClassifier(early_stopping=True, n_units=501, max_iter=500)
