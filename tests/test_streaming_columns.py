@@ -1,11 +1,10 @@
-"""Columns of a chunk as rows, and the memory of chunks."""
+"""Columns of a chunk as rows."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from widemargin import _core, stream
-from widemargin.streaming._columns import Memory
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -43,16 +42,6 @@ def test_columns_that_do_not_fit():
         _core.interleave(columns, np.empty((5, 2)))
     with pytest.raises(ValueError, match="one column for each"):
         _core.interleave(columns, np.empty((5, 3)))
-
-
-def test_memory_is_used_again_only_when_nobody_holds_it():
-    memory = Memory()
-    held = memory.empty((4, 2), np.float32)
-    assert memory.empty((4, 2), np.float32) is not held
-    view = held[1:, :1]
-    del held
-    assert not np.shares_memory(memory.empty((4, 2), np.float32), view)
-    assert not np.shares_memory(memory.empty((4, 2), np.float32), view)
 
 
 def test_chunks_that_are_kept_keep_their_rows(tmp_path):

@@ -1,7 +1,5 @@
 """Columns of CSV and Parquet files as the arrays of a chunk."""
 
-import sys
-import sysconfig
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,6 @@ from widemargin.tables._readers import check_names
 from widemargin.tables._table import find_column
 
 Where = Callable[[int], str]
-MOST_ARRAYS = 4  # one chunk in use, two that are read ahead, and one more
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,10 @@ class Schema:
             for name in self.names
         }
 
-    def X(self, columns: dict[str, Any], path: Path, where: Where, memory: "Memory") -> Any:
+    def X(self, columns: dict[str, Any], path: Path, where: Where) -> Any:
         """The inputs of a chunk."""
         if self.encoder is None:
-            return self._numbers(columns, where, memory)
+            return self._numbers(columns, where)
         for name in self.inputs:
             if is_text(columns[name]) and name not in self.text:
                 raise self._not_a_number(name, columns[name], where)
@@ -98,7 +95,7 @@ class Schema:
             )
         return target_array(column, self.target)
 
-    def _numbers(self, columns: dict[str, Any], where: Where, memory: "Memory") -> np.ndarray:
+    def _numbers(self, columns: dict[str, Any], where: Where) -> np.ndarray:
         numbers = []
         for name in self.inputs:
             if is_text(columns[name]):
@@ -106,7 +103,7 @@ class Schema:
             with np.errstate(over="ignore"):
                 values = floats(columns[name]).astype(self.dtype, copy=False)
             numbers.append(np.ascontiguousarray(values))
-        X = memory.empty((len(columns[self.target]), len(numbers)), self.dtype)
+        X = np.empty((len(columns[self.target]), len(numbers)), self.dtype)
         if not _core.interleave(numbers, X):
             for name, values in zip(self.inputs, numbers, strict=True):
                 self._check_finite(values, name, where)
@@ -127,30 +124,6 @@ class Schema:
             f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where the rows before "
             "have numbers; mend the value, or leave it empty"
         )
-
-
-class Memory:
-    """Arrays for chunks: that of one that nobody holds any more, or a new one.
-
-    New memory is cleared by the system, page by page, which takes as long as to fill it.
-    """
-
-    def __init__(self) -> None:
-        self.arrays: list[np.ndarray] = []
-        # Elsewhere a number of references does not tell that there is none.
-        self.counts = sys.implementation.name == "cpython" and not sysconfig.get_config_var(
-            "Py_GIL_DISABLED"
-        )
-
-    def empty(self, shape: tuple[int, int], dtype: Any) -> np.ndarray:
-        """An array of this shape with anything in it."""
-        for n in range(len(self.arrays) if self.counts else 0):
-            # One reference is the list's, one is the argument. A view refers to its array.
-            if sys.getrefcount(self.arrays[n]) == 2 and self.arrays[n].shape == shape:
-                return self.arrays[n]
-        array: np.ndarray = np.empty(shape, dtype)
-        self.arrays = [*self.arrays[1 - MOST_ARRAYS :], array]
-        return array
 
 
 def is_number(text: str | None) -> bool:

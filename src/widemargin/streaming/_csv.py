@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from widemargin.streaming._chunk import Chunk, Position
-from widemargin.streaming._columns import Memory, Schema, Wanted, is_number, learn
+from widemargin.streaming._columns import Schema, Wanted, is_number, learn
 from widemargin.streaming._text import BOM, LONGEST_LINE, Block, blocks, opened
 from widemargin.tables import DataFileError
 from widemargin.tables._arrow import first_row, parse_csv, row_of_other_length
@@ -51,7 +51,6 @@ class CsvReader:
         if (layout := self._layout(path)) is None:
             return
         schema.check_present(layout.names, path)
-        memory = Memory()
         for block in self._blocks(layout, start):
             table = layout.parse(block, schema.types, schema.names)
             if table.num_rows == 0:
@@ -59,7 +58,7 @@ class CsvReader:
             where = _Rows(layout, block)
             columns = schema.columns_of(table, path)
             y = schema.y(columns, where)
-            X = None if only_target else schema.X(columns, path, where, memory)
+            X = None if only_target else schema.X(columns, path, where)
             yield Chunk(X, y, block.start, block.stop, block.bytes_read, where)
 
     def _blocks(self, layout: "Layout", start: Position) -> Iterator[Block]:

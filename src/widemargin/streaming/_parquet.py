@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from widemargin.streaming._chunk import Chunk, Position
-from widemargin.streaming._columns import Memory, Schema, Wanted, learn
+from widemargin.streaming._columns import Schema, Wanted, learn
 from widemargin.tables import DataFileError
 from widemargin.tables._formats import require_pyarrow
 
@@ -65,14 +65,14 @@ class ParquetReader:
             names = {str(name).strip(): name for name in file.schema_arrow.names}
             schema.check_present(names, path)
             columns = [names[name] for name in schema.names]
-            place, memory = _Place(file, path), Memory()
+            place = _Place(file, path)
             for parts in self._together(_parts(file, path, start, rows, columns), rows):
                 table = pa.Table.from_batches([part.batch for part in parts])
                 table = table.select(columns).rename_columns(schema.names)
                 where = _Rows(path, tuple((p.row_group, p.row, p.batch.num_rows) for p in parts))
                 cleaned = schema.columns_of(table, path)
                 y = schema.y(cleaned, where)
-                X = None if only_target else schema.X(cleaned, path, where, memory)
+                X = None if only_target else schema.X(cleaned, path, where)
                 stop = place.after(parts[-1])
                 yield Chunk(X, y, start, stop, place.bytes_before(stop), where)
                 start = stop
