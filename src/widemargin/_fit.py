@@ -354,4 +354,4 @@ def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
         message = f"{name} was interrupted after {outcome.n_iter} epochs: {left}; {go_on}"
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=6)  # where fit was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=7)  # where fit was called

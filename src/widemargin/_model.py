@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from widemargin._fit import Learner, Outcome, Plan, train
+from widemargin._inputs import INPUTS
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.schedules import Schedule, make_schedule
 
@@ -168,11 +169,13 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             self._forget()
         self._take_targets(y, resume=resume)
         examples = self._examples(X, y, sample_weight, X_val, y_val)
-        learner = self._learner(examples, resume=resume)
+        return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
+    def _run(self, learner: Learner, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
+        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
         context = self._init_callback_context(max_subtasks=self.max_iter)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        arguments = {"X": given, "y": y, "metadata": metadata}
+        arguments = {"X": X, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         needed = self._needed_epochs()
         plan = Plan(
@@ -218,10 +221,9 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     # ----------------------------------------------------------------------------- helpers
 
     def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
         if isinstance(y, str):
-            return validate_data(self, X, reset=reset, **options)
-        return validate_data(self, X, y, reset=reset, **options, **self._y_options)
+            return validate_data(self, X, reset=reset, **INPUTS)
+        return validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
 
     def _schedule(self, *, online: bool = False) -> Schedule:
         """Of `fit`, or of `partial_fit`."""
