@@ -7,6 +7,7 @@ from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
+from widemargin.mixtures import GaussianGater, MLPGater, UniformGater
 from widemargin.mlp import MLPClassifier
 from widemargin.mlp_regression import MLPRegressor
 from widemargin.nilsson import NilssonMLPClassifier
@@ -27,12 +28,14 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
+    "GaussianGater",
     "HatEncoder",
     "KernelPerceptron",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
     "MLPClassifier",
+    "MLPGater",
     "MLPRegressor",
     "MarginPerceptron",
     "NilssonMLPClassifier",
@@ -43,6 +46,7 @@ __all__ = [
     "SimpleMLPClassifier",
     "ThresholdNetwork",
     "ThresholdUnit",
+    "UniformGater",
     "fit_stream",
     "linear_svm_path",
     "load",

@@ -1,0 +1,7 @@
+"""Mixtures of experts (thesis 3.5, chapter 6): gaters."""
+
+from widemargin.mixtures._gater import Gater, UniformGater
+from widemargin.mixtures._gaussian_gater import GaussianGater
+from widemargin.mixtures._mlp_gater import MLPGater
+
+__all__ = ["Gater", "GaussianGater", "MLPGater", "UniformGater"]
