@@ -1,7 +1,9 @@
 """Mixtures of experts (thesis 3.5, chapter 6): gaters."""
 
+from widemargin.mixtures._estimator_gater import EstimatorGater
 from widemargin.mixtures._gater import Gater, UniformGater
 from widemargin.mixtures._gaussian_gater import GaussianGater
 from widemargin.mixtures._mlp_gater import MLPGater
+from widemargin.mixtures.hard import HardMixtureClassifier, HardMixtureRegressor
 
-__all__ = ["Gater", "GaussianGater", "MLPGater", "UniformGater"]
+__all__ = ["EstimatorGater", "Gater", "GaussianGater", "HardMixtureClassifier", "HardMixtureRegressor", "MLPGater", "UniformGater"]

@@ -1,6 +1,7 @@
 """Gaters: which of K experts to believe for an input x (Chapter 6)."""
 
 from abc import abstractmethod
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 
 __all__ = ["CRITERIA", "Gater", "Mixing", "UniformGater", "check_mixing", "check_partition"]
 
+LEAST_SECONDS = 0.01  # of a fit that comes when the time is over
 CRITERIA = ("tanh_mse", "mse", "likelihood")
 
 
@@ -176,6 +178,28 @@ class Gater(BaseEstimator):  # type: ignore[misc]
             Weights.
         """
         return np.exp(self.log_gates(X))
+
+    def log_joint(self, X: ArrayLike) -> FloatArray:
+        """log P(x, k) of a gater with densities (6.6); of others log P(k | x).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_experts)
+            Logarithms, from which those of the gates differ by a number for each example.
+        """
+        return self.log_gates(X)
+
+    def successor(self, seconds: float = np.inf) -> Self:
+        """A copy that goes on from here, in so many seconds, while this one stays as it is."""
+        gater = deepcopy(self)
+        if seconds < np.inf and "time_limit" in self.get_params(deep=False):
+            gater.set_params(time_limit=max(seconds, LEAST_SECONDS))
+        return gater
 
     def log_posterior(self, X: ArrayLike, log_p: ArrayLike) -> FloatArray:
         """log P(k | x, y) by Bayes' rule (6.5): the weights once the class is known.

@@ -231,9 +231,13 @@ class GaussianGater(Gater):
         ndarray of shape (n_samples, n_experts)
             Logarithms of weights.
         """
+        return np.asarray(log_softmax(self.log_joint(X), axis=1))
+
+    def log_joint(self, X: ArrayLike) -> FloatArray:
+        """log P(x, k) = log P(x | k) P(k), of standardised inputs; see `Gater.log_joint`."""
         density = self.log_density(X)
         with np.errstate(divide="ignore"):
-            return np.asarray(log_softmax(density + np.log(self.priors_), axis=1))
+            return np.asarray(density + np.log(self.priors_))
 
     # ----------------------------------------------------------------------------- helpers
 
