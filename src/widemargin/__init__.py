@@ -7,7 +7,13 @@ from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
-from widemargin.mixtures import GaussianGater, MLPGater, UniformGater
+from widemargin.mixtures import (
+    GaussianGater,
+    HardMixtureClassifier,
+    HardMixtureRegressor,
+    MLPGater,
+    UniformGater,
+)
 from widemargin.mlp import MLPClassifier
 from widemargin.mlp_regression import MLPRegressor
 from widemargin.nilsson import NilssonMLPClassifier
@@ -29,6 +35,8 @@ __all__ = [
     "SVCCV",
     "SVR",
     "GaussianGater",
+    "HardMixtureClassifier",
+    "HardMixtureRegressor",
     "HatEncoder",
     "KernelPerceptron",
     "LinearSVC",

@@ -91,7 +91,7 @@ class HardMixture(IterativeModel):
             Weights; rows add up to one.
         """
         check_is_fitted(self)
-        return self.gater_.gates(self._scaled(self._check_X(X)))
+        return np.asarray(self.gater_.gates(self._scaled(self._check_X(X))))
 
     # ----------------------------------------------------------------------------- helpers
 
@@ -130,6 +130,7 @@ class HardMixture(IterativeModel):
         return self._default_expert() if self.expert is None else self.expert
 
     def _gater_template(self) -> Gater:
+        gater: Gater
         if isinstance(self.gater, Gater):
             gater = clone(self.gater)
         elif not isinstance(self.gater, str):
@@ -173,11 +174,13 @@ class HardMixture(IterativeModel):
         return MixtureState(self.experts_, self.gater_, partition, partition, self._epochs_done)
 
     def _new_scaler(self, X: ArrayLike) -> Any:
+        """Sparse inputs keep their zeros."""
         if self.scale is None:
             return None
-        if sp.issparse(X):
-            return MaxAbsScaler().fit(X) if self.scale == "minmax" else StandardScaler(with_mean=False).fit(X)
-        return (MinMaxScaler() if self.scale == "minmax" else StandardScaler()).fit(X)
+        sparse = sp.issparse(X)
+        if self.scale == "standard":
+            return StandardScaler(with_mean=not sparse).fit(X)
+        return (MaxAbsScaler() if sparse else MinMaxScaler()).fit(X)
 
     def _scaled(self, X: ArrayLike) -> ArrayLike:
         return X if self._scaler is None else self._scaler.transform(X)

@@ -12,7 +12,7 @@ for the expert :math:`k_l` of each example: (6.6) and (6.7).
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial

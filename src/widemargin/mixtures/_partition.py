@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin._typing import ArrayLike, IntArray
 
 __all__ = ["assign", "capacity", "clustered_partition", "random_partition"]
 
@@ -63,8 +63,8 @@ def clustered_partition(
     clusters = MiniBatchKMeans(n_experts, n_init=1, random_state=random).fit(X)
     room = np.full(n_experts, capacity(X.shape[0], n_experts, limit))
     at_once = max(1, CLUSTERED_AT_ONCE // n_experts)
-    parts: list[FloatArray] = [
+    parts = [
         assign(-clusters.transform(X[first : first + at_once]), room)
         for first in range(0, X.shape[0], at_once)
     ]
-    return np.concatenate(parts).astype(np.int64)
+    return np.concatenate(parts)
