@@ -220,6 +220,11 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     # ----------------------------------------------------------------------------- helpers
 
+    @property
+    def _validates(self) -> bool:
+        """Whether `fit` needs validation examples."""
+        return bool(self.early_stopping)
+
     def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
         if isinstance(y, str):
             return validate_data(self, X, reset=reset, **INPUTS)
@@ -244,7 +249,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         weights = self._weights(X, y, sample_weight)
         order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         examples = Examples(X, codes, weights, order, repeated=split and self.max_iter > 1)
-        early_stopping = split and self.early_stopping
+        early_stopping = split and self._validates
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together; give both or neither")
         if X_val is not None and not early_stopping:

@@ -2,6 +2,7 @@
 
 import time
 from abc import abstractmethod
+from dataclasses import asdict, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin._kernel_source import resolve_gamma
 from widemargin._model import Examples, IterativeModel
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.mixtures._estimator_gater import EstimatorGater
@@ -22,6 +24,7 @@ from widemargin.mixtures._goal import Goal
 from widemargin.mixtures._hard_learner import MixtureLearner, MixtureState, Setting
 from widemargin.mixtures._mlp_gater import MLPGater
 from widemargin.mixtures._partition import clustered_partition, random_partition
+from widemargin.mixtures._tuning import Tuning, gater_candidates, regions_of
 
 __all__ = ["MIXTURE_CONSTRAINTS", "HardMixture"]
 
@@ -40,6 +43,7 @@ MIXTURE_CONSTRAINTS: dict[str, Any] = {
     "reassign": [StrOptions({"auto", "gates", "posterior"})],
     "gater_rows": [_POSITIVE, None],
     "gate_tolerance": [Interval(Real, 0, 1, closed="left")],
+    "tune": [StrOptions({"validation"}), None],
     "scale": [StrOptions({"minmax", "standard"}), None],
     "n_jobs": [Integral, None],
 }
@@ -95,6 +99,10 @@ class HardMixture(IterativeModel):
 
     # ----------------------------------------------------------------------------- helpers
 
+    @property
+    def _validates(self) -> bool:
+        return bool(self.early_stopping) or self.tune is not None
+
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
         started = time.perf_counter()
         if not resume:
@@ -102,17 +110,15 @@ class HardMixture(IterativeModel):
         examples.X = self._scaled(examples.X)
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
-        expert, gater = self._expert_template(), self._gater_template()
+        expert, gater = self._expert_template(), self._gater_template(self.gater)
         kind = self._kind(expert, gater)
         platt = kind == "probability" and not hasattr(expert, "predict_proba")
         asked = "margin" if platt else kind
         check_expert(expert, kind=asked, weighted=examples.weights is not None)
         goal = self._goal(kind, examples)
-        labels = goal.targets.squeeze() if kind == "value" else goal.codes
-        state = self._resumed(examples) if resume else self._first_state(examples, gater)
         setting = Setting(
             template=expert,
-            labels=labels,
+            labels=goal.targets.squeeze() if kind == "value" else goal.codes,
             classes=None if kind == "value" else np.arange(goal.n_classes),
             criterion={"margin": "tanh_mse", "probability": "likelihood", "value": "mse"}[kind],
             platt=platt,
@@ -124,20 +130,53 @@ class HardMixture(IterativeModel):
             seed=self._seed(),
             deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
-        return MixtureLearner(examples, state, goal, setting)
+        if resume:
+            return MixtureLearner(examples, self._resumed(examples), goal, setting)
+        if self.tune is not None:
+            setting, gater = self._tuned(examples, goal, setting, gater)
+        return MixtureLearner(examples, self._first_state(examples, gater), goal, setting)
+
+    def _tuned(
+        self, examples: Examples, goal: Goal, setting: Setting, gater: Gater
+    ) -> tuple[Setting, Gater]:
+        """The expert and the gater that the validation examples prefer, in half of the time."""
+        assert examples.y_val is not None
+        now = time.perf_counter()
+        tuning = Tuning(now + (setting.deadline - now) / 2, self.n_jobs)
+        rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))
+        kind = "margin" if setting.platt else goal.kind
+        held = Goal(kind, goal.n_classes, examples.y_val, goal.error_scale)
+        regions = regions_of(examples, setting.labels, held, rows)
+        scale = resolve_gamma("scale", examples.X)
+        expert = tuning.expert(setting.template, regions, scale, setting.classes)
+        setting = replace(setting, template=expert)
+        candidates = gater_candidates(self.gater) if isinstance(self.gater, str) else []
+        if candidates:
+
+            def learner(gater: Gater) -> MixtureLearner:
+                state = self._first_state(examples, self._gater_template(gater))
+                return MixtureLearner(examples, state, goal, setting)
+
+            best = tuning.gater(candidates, learner)
+            gater = self._gater_template(best)
+            self.best_params_ = {"expert": expert, "gater": best}
+        else:
+            self.best_params_ = {"expert": expert}
+        self.tuning_ = [asdict(trial) for trial in tuning.trials]
+        return setting, gater
 
     def _expert_template(self) -> Any:
         return self._default_expert() if self.expert is None else self.expert
 
-    def _gater_template(self) -> Gater:
+    def _gater_template(self, given: Any) -> Gater:
         gater: Gater
-        if isinstance(self.gater, Gater):
-            gater = clone(self.gater)
-        elif not isinstance(self.gater, str):
-            gater = EstimatorGater(clone(self.gater))
+        if isinstance(given, Gater):
+            gater = clone(given)
+        elif not isinstance(given, str):
+            gater = EstimatorGater(clone(given))
         else:
             kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
-            gater = kinds[self.gater]()
+            gater = kinds[given]()
         known = gater.get_params(deep=False)
         chosen = {"random_state": self._seed(), "n_jobs": self.n_jobs}
         gater.set_params(**{k: v for k, v in chosen.items() if k in known and known[k] is None})

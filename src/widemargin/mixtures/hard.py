@@ -27,7 +27,7 @@ __all__ = ["HardMixtureClassifier"]
 
 
 def _gives_probabilities(model: "HardMixtureClassifier") -> bool:
-    if model._kind(model._expert_template(), model._gater_template()) != "probability":
+    if model._kind(model._expert_template(), model._gater_template(model.gater)) != "probability":
         raise AttributeError(
             "the mixture's experts say margins, not probabilities; use experts with "
             "predict_proba, criterion='likelihood' or gater='local'"
@@ -81,6 +81,11 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
     gate_tolerance : float, default=0.001
         A prediction does not ask experts whose gates add up to no more than this: it differs by
         at most `gate_tolerance` times the largest output of these. 0: all are asked.
+    tune : {"validation"} or None, default=None
+        Whether to choose, by the error on validation examples and in half of `time_limit`: C and γ
+        of kernel machines that have them at their defaults, and the size of the gater if it is
+        named "mlp" or "local". What was tried is in `tuning_`. Also ends training by the validation
+        error, as `early_stopping`.
     scale : {"minmax", "standard"} or None, default="minmax"
         How inputs are scaled before experts and gater see them: to 0..1, which suits Gaussian
         kernels on tables with indicators, to variance 1, or not at all. Sparse inputs keep their
@@ -128,6 +133,11 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         ``criterion`` and ``error`` of the mixture on the training set (of `gater_rows`), validation
         error, ``bound`` (J) and ``negative_log_likelihood`` where there are probabilities, and the
         seconds of experts, outputs, gater and assignment.
+    tuning_ : list of dict
+        With `tune`: the part, parameters, validation error and seconds of each trial. Experts were
+        tried alone, on regions of the data.
+    best_params_ : dict
+        With `tune`: the expert and the gater that were chosen.
     n_iter_, best_iter_ : int
         Iterations run, and the one that was kept.
     stop_reason_ : str
@@ -186,6 +196,7 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         reassign: str = "auto",
         gater_rows: int | None = None,
         gate_tolerance: float = 1e-3,
+        tune: str | None = None,
         scale: str | None = "minmax",
         class_weight: ArrayLike = None,
         early_stopping: bool = False,
@@ -208,6 +219,7 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         self.reassign = reassign
         self.gater_rows = gater_rows
         self.gate_tolerance = gate_tolerance
+        self.tune = tune
         self.scale = scale
         self.class_weight = class_weight
         self.early_stopping = early_stopping

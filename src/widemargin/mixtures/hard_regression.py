@@ -52,6 +52,11 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     gate_tolerance : float, default=0.001
         A prediction does not ask experts whose gates add up to no more than this: it differs by
         at most `gate_tolerance` times the largest output of these. 0: all are asked.
+    tune : {"validation"} or None, default=None
+        Whether to choose, by the error on validation examples and in half of `time_limit`: C and γ
+        of kernel machines that have them at their defaults, and the size of the gater if it is
+        named "mlp" or "local". What was tried is in `tuning_`. Also ends training by the validation
+        error, as `early_stopping`.
     scale : {"minmax", "standard"} or None, default="minmax"
         How inputs are scaled before experts and gater see them: to 0..1, which suits Gaussian
         kernels on tables with indicators, to variance 1, or not at all. Sparse inputs keep their
@@ -94,6 +99,11 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         ``criterion`` and ``error`` of the mixture on the training set (of `gater_rows`), validation
         error, ``bound`` (J) and ``negative_log_likelihood`` where there are probabilities, and the
         seconds of experts, outputs, gater and assignment.
+    tuning_ : list of dict
+        With `tune`: the part, parameters, validation error and seconds of each trial. Experts were
+        tried alone, on regions of the data.
+    best_params_ : dict
+        With `tune`: the expert and the gater that were chosen.
     n_iter_, best_iter_ : int
         Iterations run, and the one that was kept.
     stop_reason_ : str
@@ -145,6 +155,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         reassign: str = "auto",
         gater_rows: int | None = None,
         gate_tolerance: float = 1e-3,
+        tune: str | None = None,
         scale: str | None = "minmax",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -166,6 +177,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         self.reassign = reassign
         self.gater_rows = gater_rows
         self.gate_tolerance = gate_tolerance
+        self.tune = tune
         self.scale = scale
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
