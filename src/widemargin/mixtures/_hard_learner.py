@@ -203,10 +203,11 @@ class MixtureLearner:
     ) -> tuple[float, float, float]:
         """Criterion, errors and weight; J and the likelihood, where there are probabilities."""
         weights, partition, goal = self.weights[rows], self.state.partition[rows], self.goal
-        if goal.kind == "probability":
+        m = np.einsum("lk,lkc->lc", np.exp(log_softmax(joint, axis=1)), outputs)
+        if goal.kind == "probability" and goal.n_classes == 2:
+            m = np.where(goal.codes[rows, None] == np.arange(2), m, 1.0 - m)
+        elif goal.kind == "probability":
             m = self.scores(self._rows(rows))
-        else:
-            m = np.einsum("lk,lkc->lc", np.exp(log_softmax(joint, axis=1)), outputs)
         values, wrong = goal.take(rows).misses(m)
         if log_p is not None:
             joint = joint + log_p

@@ -75,9 +75,10 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         What an example prefers: the expert with the largest gate g(x), as in Algorithm 6.1, or
         with the largest posterior P(k | x, y), which knows the target, as in 6.2. "auto": as the
         algorithm of the gater. Without probabilities it is the gate.
-    gater_rows : int or None, default=None
-        The most examples that train a global gater, drawn anew in each iteration. None: all. Most
-        of the time goes into what every expert says of each of them.
+    gater_rows : int or None, default=100_000
+        The most examples that train a global gater, drawn anew in each iteration; None: all. What
+        every expert says of each of them takes most of the time, which is therefore linear in the
+        number of examples beyond so many, and quadratic without this limit.
     gate_tolerance : float, default=0.001
         A prediction does not ask experts whose gates add up to no more than this: it differs by
         at most `gate_tolerance` times the largest output of these. 0: all are asked.
@@ -194,7 +195,7 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         first_partition: str = "random",
         capacity: float | None = 1.0,
         reassign: str = "auto",
-        gater_rows: int | None = None,
+        gater_rows: int | None = 100_000,
         gate_tolerance: float = 1e-3,
         tune: str | None = None,
         scale: str | None = "minmax",
