@@ -44,20 +44,63 @@ inline MixtureValue mixture_value(Criteria criteria, double scale, double y, dou
     return {-std::log(m), -1.0 / m};
 }
 
+// sum_c s_c (y_c - f_c)^2
+template <class T>
+double scaled_squares(const double* s, std::size_t count, const double* y, const T* f) {
+    double sum = 0.0;
+    for (std::size_t c = 0; c < count; ++c) sum += s[c] * (y[c] - f[c]) * (y[c] - f[c]);
+    return sum;
+}
+
 // The mistake of the mixture: 1 if its sign or largest output is not that of y; the sum of squared
 // errors, scaled; or, of a likelihood, 1 if it is not more than 1/2.
 inline double mixture_mistake(const NetworkTargets& targets, const double* y, const double* m) {
     const std::size_t columns = targets.columns;
     if (targets.criteria == Criteria::mixture_likelihood) return *m > 0.5 ? 0.0 : 1.0;
-    if (targets.error_scale != nullptr) {
-        double sum = 0.0;
-        for (std::size_t c = 0; c < columns; ++c) {
-            sum += targets.error_scale[c] * (y[c] - m[c]) * (y[c] - m[c]);
-        }
-        return sum;
-    }
+    if (targets.error_scale != nullptr) return scaled_squares(targets.error_scale, columns, y, m);
     if (columns == 1) return (*m > 0.0) == (*y > 0.0) ? 0.0 : 1.0;
     return std::max_element(m, m + columns) - m == std::max_element(y, y + columns) - y ? 0.0 : 1.0;
+}
+
+// m = sum_k e_k f_k / sum_k e_k; returns the sum of e.
+template <class T>
+double weigh(std::size_t experts, std::size_t columns, const T* e, const float* f, double* m) {
+    double sum = 0.0;
+    if (columns == 1) {
+        double total = 0.0;
+#pragma omp simd reduction(+ : sum, total)
+        for (std::size_t k = 0; k < experts; ++k) {
+            sum += double{e[k]};
+            total += double{e[k]} * double{f[k]};
+        }
+        *m = total / sum;
+        return sum;
+    }
+    std::fill(m, m + columns, 0.0);
+    for (std::size_t k = 0; k < experts; ++k) {
+        sum += double{e[k]};
+#pragma omp simd
+        for (std::size_t c = 0; c < columns; ++c) m[c] += double{e[k]} * f[k * columns + c];
+    }
+    for (std::size_t c = 0; c < columns; ++c) m[c] /= sum;
+    return sum;
+}
+
+// e_k becomes e_k / sum (sum_c slope_c f_kc - mean)
+template <class T>
+void weigh_slopes(std::size_t experts, std::size_t columns, double sum, double mean, const float* f,
+                  const double* slope, T* e) {
+    if (columns == 1) {
+        const double a = *slope / sum, b = mean / sum;
+#pragma omp simd
+        for (std::size_t k = 0; k < experts; ++k) e[k] = static_cast<T>(e[k] * (a * f[k] - b));
+        return;
+    }
+    for (std::size_t k = 0; k < experts; ++k) {
+        double d = -mean;
+        for (std::size_t c = 0; c < columns; ++c) d += slope[c] * f[k * columns + c];
+        e[k] = static_cast<T>(e[k] / sum * d);
+    }
 }
 
 // Q of example l, whose scores z become dQ/dz; `m` has room for the mixture's outputs.
@@ -68,14 +111,7 @@ double mixture(const NetworkTargets& targets, std::size_t experts, std::size_t l
     const float* f = targets.experts + l * experts * columns;
     const double* y = targets.y + l * columns;
     exponentials(experts, z);
-    double sum = 0.0;
-    std::fill(m, m + columns, 0.0);
-    for (std::size_t k = 0; k < experts; ++k) {
-        const double e = z[k];
-        sum += e;
-        for (std::size_t c = 0; c < columns; ++c) m[c] += e * f[k * columns + c];
-    }
-    for (std::size_t c = 0; c < columns; ++c) m[c] /= sum;
+    const double sum = weigh(experts, columns, z, f, m);
     mistake = mixture_mistake(targets, y, m);
     double value = 0.0, mean = 0.0;
     for (std::size_t c = 0; c < columns; ++c) {
@@ -85,11 +121,7 @@ double mixture(const NetworkTargets& targets, std::size_t experts, std::size_t l
         mean += q.slope * m[c];
         m[c] = q.slope;
     }
-    for (std::size_t k = 0; k < experts; ++k) {
-        double d = -mean;
-        for (std::size_t c = 0; c < columns; ++c) d += m[c] * f[k * columns + c];
-        z[k] = static_cast<T>(z[k] / sum * d);
-    }
+    weigh_slopes(experts, columns, sum, mean, f, m, z);
     return value;
 }
 

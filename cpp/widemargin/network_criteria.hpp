@@ -41,13 +41,7 @@ double margin_to_best(double beta, std::size_t outputs, std::size_t y, T* f) {
 // The mistake of one example: 1 if the class is wrong, or the sum of squared errors, scaled.
 template <class T>
 double mistake(const NetworkTargets& targets, std::size_t outputs, const double* y, const T* f) {
-    if (targets.error_scale != nullptr) {
-        double sum = 0.0;
-        for (std::size_t k = 0; k < outputs; ++k) {
-            sum += targets.error_scale[k] * (y[k] - f[k]) * (y[k] - f[k]);
-        }
-        return sum;
-    }
+    if (targets.error_scale != nullptr) return scaled_squares(targets.error_scale, outputs, y, f);
     if (!targets.codes) return (f[0] > 0) == (y[0] > 0) ? 0.0 : 1.0;
     const auto said = std::max_element(f, f + outputs) - f;
     return static_cast<double>(said) == *y ? 0.0 : 1.0;

@@ -23,6 +23,7 @@ from widemargin.reference_mlp import criterion as outputs_criterion
 
 OPERATIONS_PER_CALL = 1_000_000_000  # multiplications; some 30 ms on two cores
 UPDATE_OPERATIONS = 8  # what the update of a parameter costs, in multiplications
+MIXING_OPERATIONS = 8  # what an output of an expert costs
 OPERATIONS_PER_THREAD = 2_000_000  # of a batch; with fewer a thread is not worth waiting for
 
 
@@ -172,7 +173,8 @@ class NetworkLearner:
     def _operations(self) -> int:
         """Multiplications of a step."""
         updates = UPDATE_OPERATIONS * self.architecture.n_parameters
-        return 3 * self.architecture.n_weights * self.steps.batch + updates
+        said = 0 if self.experts is None else MIXING_OPERATIONS * self.experts[:1].size
+        return (3 * self.architecture.n_weights + said) * self.steps.batch + updates
 
     def _standardize(self) -> None:
         """Statistics with these examples; the first layer then computes what it did before."""
