@@ -49,6 +49,7 @@ class HardMixture(IterativeModel):
     """Base of hard mixtures."""
 
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("expert", "gater", "criterion", "scale")
+    _epochs_parameter: ClassVar[str] = "n_iter"
     shuffle: ClassVar[bool] = False
 
     # ------------------------------------------------------------ what a mixture must provide
@@ -66,11 +67,6 @@ class HardMixture(IterativeModel):
         """What they should say."""
 
     # --------------------------------------------------------------------------- interface
-
-    @property
-    def max_iter(self) -> int:
-        """The iterations of the training loop."""
-        return int(self.n_iter)
 
     @property
     def partial_fit(self) -> Any:
@@ -108,7 +104,9 @@ class HardMixture(IterativeModel):
         asked = "margin" if platt else kind
         check_expert(expert, kind=asked, weighted=examples.weights is not None)
         goal = self._goal(kind, examples)
-        labels = goal.targets.squeeze() if kind == "value" else goal.codes
+        labels = goal.codes if kind != "value" else goal.targets
+        if labels.ndim == 2 and goal.n_columns == 1:
+            labels = labels[:, 0]
         state = self._resumed(examples) if resume else self._first_state(examples, gater)
         setting = Setting(
             template=expert,
@@ -129,15 +127,16 @@ class HardMixture(IterativeModel):
     def _expert_template(self) -> Any:
         return self._default_expert() if self.expert is None else self.expert
 
-    def _gater_template(self) -> Gater:
-        gater: Gater
+    def _unseeded_gater(self) -> Gater:
         if isinstance(self.gater, Gater):
-            gater = clone(self.gater)
-        elif not isinstance(self.gater, str):
-            gater = EstimatorGater(clone(self.gater))
-        else:
-            kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
-            gater = kinds[self.gater]()
+            return clone(self.gater)  # type: ignore[no-any-return]
+        if not isinstance(self.gater, str):
+            return EstimatorGater(clone(self.gater))
+        kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
+        return kinds[self.gater]()
+
+    def _gater_template(self) -> Gater:
+        gater = self._unseeded_gater()
         known = gater.get_params(deep=False)
         chosen = {"random_state": self._seed(), "n_jobs": self.n_jobs}
         gater.set_params(**{k: v for k, v in chosen.items() if k in known and known[k] is None})

@@ -105,6 +105,8 @@ class MixtureLearner:
                 criterion=self.setting.criterion,
                 sample_weight=None if self.examples.weights is None else self.weights[rows],
             )
+        if hasattr(gater, "time_limit"):
+            gater.set_params(time_limit=state.gater.time_limit)  # its own, for the next fit
         joint = gater.log_joint(self.X)  # log P(k | x), or log P(x, k)
         self.state = MixtureState(experts, gater, partition, partition, state.iteration + 1)
         tally = self._measure(outputs, log_p, joint[rows], rows)
