@@ -75,6 +75,7 @@ void test_kernel_perceptron(const Tables& tables);
 void test_mixture_criteria(const Tables& tables);
 void test_networks(const Tables& tables);
 void test_committees(const Tables& tables);
+void test_assignment();
 
 }  // namespace widemargin::tests
 
@@ -94,6 +95,7 @@ int main() {
     test_committees(tables);
     for (const auto* table : tables) test_criteria(*table);
     test_shuffle();
+    test_assignment();
     std::printf("%d checks on", checks);
     for (const auto* table : tables) std::printf(" %s", table->isa);
     std::printf(": %d failed\n", failures);

@@ -85,6 +85,9 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     #: Parameters of the space the weights live in: training cannot go on after they change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("standardize",)
 
+    #: The parameter that says how many epochs there are at the most.
+    _epochs_parameter: ClassVar[str] = "max_iter"
+
     #: What scikit-learn's validation is told about y.
     _y_options: ClassVar[dict[str, Any]] = {}
 
@@ -173,13 +176,13 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _run(self, learner: Learner, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
         """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
-        context = self._init_callback_context(max_subtasks=self.max_iter)
+        context = self._init_callback_context(max_subtasks=self._most_epochs())
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         arguments = {"X": X, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         needed = self._needed_epochs()
         plan = Plan(
-            max_iter=self.max_iter,
+            max_iter=self._most_epochs(),
             rate=self._schedule(),
             decay=needed is not None,
             needed=needed or 0.0,
@@ -230,10 +233,13 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             return validate_data(self, X, reset=reset, **INPUTS)
         return validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
 
+    def _most_epochs(self) -> int:
+        return int(getattr(self, self._epochs_parameter))
+
     def _schedule(self, *, online: bool = False) -> Schedule:
         """Of `fit`, or of `partial_fit`."""
         name, rate, decay, power_t = self._rate()
-        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self.max_iter)
+        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self._most_epochs())
 
     def _examples(
         self,
@@ -248,7 +254,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         codes = self._encode(y)
         weights = self._weights(X, y, sample_weight)
         order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        examples = Examples(X, codes, weights, order, repeated=split and self.max_iter > 1)
+        examples = Examples(X, codes, weights, order, repeated=split and self._most_epochs() > 1)
         early_stopping = split and self._validates
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together; give both or neither")

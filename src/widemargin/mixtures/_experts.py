@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
@@ -112,17 +114,30 @@ def fit_expert(template: Any, subset: Subset | None, former: Any = None) -> Any:
         expert = deepcopy(former)  # the former one may still be needed
     else:
         expert = clone(template)
-        known = expert.get_params(deep=False)
-        settled = {"random_state": subset.seed, "n_jobs": 1}
-        chosen = {k: v for k, v in settled.items() if k in known and known[k] is None}
-        if hasattr(expert, "partial_fit") and "warm_start" in known:
-            chosen["warm_start"] = True
-        expert.set_params(**chosen)
+        if y.ndim == 2 and not get_tags(expert).target_tags.multi_output:
+            expert = MultiOutputRegressor(expert)
+        expert.set_params(**_settled(expert, subset.seed))
     if weights is None:
         expert.fit(X, y)
     else:
         expert.fit(X, y, sample_weight=weights)
     return PlattExpert(expert).calibrate(X, y, weights) if subset.platt else expert
+
+
+def _settled(expert: Any, seed: int) -> dict[str, Any]:
+    """Parameters of an expert and its parts that the user leaves open: seed, one thread."""
+    known = expert.get_params()
+    chosen: dict[str, Any] = {}
+    for name, value in known.items():
+        owner, _, key = name.rpartition("__")
+        theirs = type(known[owner] if owner else expert).__module__.startswith("sklearn.")
+        if value is None and key == "random_state":
+            chosen[name] = seed
+        elif value is None and key == "n_jobs" and not theirs:  # None is one in scikit-learn
+            chosen[name] = 1
+    if hasattr(expert, "partial_fit") and "warm_start" in known:
+        chosen["warm_start"] = True
+    return chosen
 
 
 def _goes_on(former: Any, y: ArrayLike, classification: bool) -> bool:

@@ -198,7 +198,9 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         """A copy that goes on from here, in so many seconds, while this one stays as it is."""
         gater = deepcopy(self)
         if seconds < np.inf and "time_limit" in self.get_params(deep=False):
-            gater.set_params(time_limit=max(seconds, LEAST_SECONDS))
+            own = self.get_params(deep=False)["time_limit"]
+            most = seconds if own is None else min(own, seconds)
+            gater.set_params(time_limit=max(most, LEAST_SECONDS))
         return gater
 
     def log_posterior(self, X: ArrayLike, log_p: ArrayLike) -> FloatArray:

@@ -6,7 +6,9 @@ import numpy as np
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["Goal"]
+__all__ = ["LEAST_PROBABILITY", "Goal"]
+
+LEAST_PROBABILITY = 1e-7  # of a class that an expert, or the mixture, thinks impossible
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,8 @@ class Goal:
     def misses(self, m: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The criterion and the mistake of each example, for the outputs of a mixture."""
         if self.kind == "probability":
-            p = m[np.arange(len(m)), self.codes]
-            with np.errstate(divide="ignore"):
-                return -np.log(p), (m.argmax(1) != self.codes).astype(float)
+            p = m[np.arange(len(m)), self.codes].clip(LEAST_PROBABILITY)
+            return -np.log(p), (m.argmax(1) != self.codes).astype(float)
         if self.kind == "value":
             squares = (self.targets - m) ** 2 @ self.error_scale
             return 0.5 * squares, squares

@@ -53,6 +53,7 @@ class HardMixture(IterativeModel):
     """Base of hard mixtures."""
 
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("expert", "gater", "criterion", "scale")
+    _epochs_parameter: ClassVar[str] = "n_iter"
     shuffle: ClassVar[bool] = False
 
     # ------------------------------------------------------------ what a mixture must provide
@@ -70,11 +71,6 @@ class HardMixture(IterativeModel):
         """What they should say."""
 
     # --------------------------------------------------------------------------- interface
-
-    @property
-    def max_iter(self) -> int:
-        """The iterations of the training loop."""
-        return int(self.n_iter)
 
     @property
     def partial_fit(self) -> Any:
@@ -116,9 +112,12 @@ class HardMixture(IterativeModel):
         asked = "margin" if platt else kind
         check_expert(expert, kind=asked, weighted=examples.weights is not None)
         goal = self._goal(kind, examples)
+        labels = goal.codes if kind != "value" else goal.targets
+        if labels.ndim == 2 and goal.n_columns == 1:
+            labels = labels[:, 0]
         setting = Setting(
             template=expert,
-            labels=goal.targets.squeeze() if kind == "value" else goal.codes,
+            labels=labels,
             classes=None if kind == "value" else np.arange(goal.n_classes),
             criterion={"margin": "tanh_mse", "probability": "likelihood", "value": "mse"}[kind],
             platt=platt,
@@ -168,15 +167,16 @@ class HardMixture(IterativeModel):
     def _expert_template(self) -> Any:
         return self._default_expert() if self.expert is None else self.expert
 
-    def _gater_template(self, given: Any) -> Gater:
-        gater: Gater
+    def _unseeded_gater(self, given: Any) -> Gater:
         if isinstance(given, Gater):
-            gater = clone(given)
-        elif not isinstance(given, str):
-            gater = EstimatorGater(clone(given))
-        else:
-            kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
-            gater = kinds[given]()
+            return clone(given)  # type: ignore[no-any-return]
+        if not isinstance(given, str):
+            return EstimatorGater(clone(given))
+        kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
+        return kinds[given]()
+
+    def _gater_template(self, given: Any) -> Gater:
+        gater = self._unseeded_gater(given)
         known = gater.get_params(deep=False)
         chosen = {"random_state": self._seed(), "n_jobs": self.n_jobs}
         gater.set_params(**{k: v for k, v in chosen.items() if k in known and known[k] is None})

@@ -28,12 +28,11 @@ from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.mixtures._experts import Experts, Subset, fit_expert, in_parallel
 from widemargin.mixtures._gater import Gater, UniformGater
-from widemargin.mixtures._goal import Goal
+from widemargin.mixtures._goal import LEAST_PROBABILITY, Goal
 from widemargin.mixtures._partition import assign, capacity
 
 __all__ = ["MixtureLearner", "MixtureState", "Setting"]
 
-LEAST_PROBABILITY = 1e-7  # of a class that an expert thinks impossible
 LEAST_NOISE = 1e-6  # of an expert's errors, in variances of the targets
 
 
@@ -105,6 +104,8 @@ class MixtureLearner:
                 criterion=self.setting.criterion,
                 sample_weight=None if self.examples.weights is None else self.weights[rows],
             )
+        if hasattr(gater, "time_limit"):
+            gater.set_params(time_limit=state.gater.time_limit)  # its own, for the next fit
         joint = gater.log_joint(self.X)  # log P(k | x), or log P(x, k)
         self.state = MixtureState(experts, gater, partition, partition, state.iteration + 1)
         tally = self._measure(outputs, log_p, joint[rows], rows)

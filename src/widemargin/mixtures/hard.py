@@ -27,7 +27,7 @@ __all__ = ["HardMixtureClassifier"]
 
 
 def _gives_probabilities(model: "HardMixtureClassifier") -> bool:
-    if model._kind(model._expert_template(), model._gater_template(model.gater)) != "probability":
+    if model._kind(model._expert_template(), model._unseeded_gater(model.gater)) != "probability":
         raise AttributeError(
             "the mixture's experts say margins, not probabilities; use experts with "
             "predict_proba, criterion='likelihood' or gater='local'"
