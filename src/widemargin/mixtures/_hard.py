@@ -172,7 +172,11 @@ class HardMixture(IterativeModel):
             return clone(given)  # type: ignore[no-any-return]
         if not isinstance(given, str):
             return EstimatorGater(clone(given))
-        kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
+        kinds: dict[str, type[Gater]] = {
+            "mlp": MLPGater,
+            "local": GaussianGater,
+            "uniform": UniformGater,
+        }
         return kinds[given]()
 
     def _gater_template(self, given: Any) -> Gater:
