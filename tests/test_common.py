@@ -30,11 +30,13 @@ from widemargin import (
     Perceptron,
     SimpleMLPClassifier,
 )
+from widemargin.mixtures import Gater
 from widemargin.schedules import ENDING_SCHEDULES
 
 PUBLIC = [getattr(widemargin, name) for name in widemargin.__all__]
 CLASSES = [public for public in PUBLIC if inspect.isclass(public)]
-ESTIMATORS = [cls for cls in CLASSES if issubclass(cls, BaseEstimator)]
+PARAMETRISED = [cls for cls in CLASSES if issubclass(cls, BaseEstimator)]
+ESTIMATORS = [cls for cls in PARAMETRISED if not issubclass(cls, Gater)]  # parts of mixtures
 
 VARIANTS = [
     Perceptron(average=True, standardize=True),
@@ -132,13 +134,13 @@ def test_docstring(cls):
     assert ">>> " in found["Examples"]
 
 
-@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", PARAMETRISED, ids=lambda cls: cls.__name__)
 def test_stated_defaults_are_the_defaults(cls):
     stated = re.findall(
         r"^(\w+) :.*?default=(.+?)$", sections(cls)["Parameters"], flags=re.MULTILINE
     )
     defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items()}
-    assert stated
+    assert stated or not defaults
     for name, value in stated:
         assert ast.literal_eval(value) == defaults[name], (
             f"{name} is documented with default={value}"

@@ -223,6 +223,7 @@ NB_MODULE(_core, m) {
     bind_committees(m);
     bind_kernel_machines(m);
     bind_linear_machines(m);
+    bind_mixtures(m);
     bind_networks(m);
     m.def("cpu_features", &cpu_features);
     m.attr("isa") = kernels().isa;

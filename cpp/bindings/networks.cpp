@@ -60,6 +60,44 @@ Standardization statistics_of(const Rows& x, const std::optional<Vector<const do
     return {data_or_null(mean), data_or_null(scale)};
 }
 
+Criteria mixture_of(const std::string& name) {
+    static const std::pair<const char*, Criteria> names[] = {
+        {"tanh_mse", Criteria::mixture_tanh_mse},
+        {"mse", Criteria::mixture_mse},
+        {"likelihood", Criteria::mixture_likelihood}};
+    return named("criterion of a mixture", name, names);
+}
+
+using Experts = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+// The targets of the experts' mixture, checked against the examples and the gater's outputs.
+void complete_mixture(NetworkTargets& targets, const Experts& experts, std::size_t rows,
+                      std::size_t outputs, const std::string& criterion) {
+    require(experts.shape(0) == rows && experts.shape(1) == outputs && experts.shape(2) >= 1,
+            "experts must have a row an example, a column an output of the gater, and values");
+    require(!targets.codes, "a mixture has no class codes");
+    targets.criteria = mixture_of(criterion);
+    targets.experts = experts.data();
+    targets.columns = experts.shape(2);
+    require(targets.columns == 1 || targets.criteria != Criteria::mixture_likelihood,
+            "a likelihood needs one value an expert");
+}
+
+// The targets of the network's own outputs.
+void complete_outputs(NetworkTargets& targets, const Matrix<const double>& y, std::size_t outputs) {
+    require(!targets.codes || outputs >= 2, "class codes need an output a class");
+    require(targets.codes || targets.error_scale || outputs == 1,
+            "several outputs need codes or error_scale");
+    for (std::size_t l = 0; targets.codes && l < y.shape(0); ++l) {
+        require(y(l, 0) >= 0.0 && y(l, 0) < static_cast<double>(outputs),
+                "y names a class that does not exist");
+    }
+    const bool margin = targets.q->name == CriterionName::margin;
+    if (targets.codes && (margin || targets.q->name == CriterionName::cross_entropy)) {
+        targets.criteria = margin ? Criteria::margin_to_best : Criteria::softmax;
+    }
+}
+
 using TallyTuple = std::tuple<std::int64_t, double, double, double>;
 
 template <class T>
@@ -70,9 +108,10 @@ TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> 
                         Matrix<const double> y, bool codes,
                         std::optional<Vector<const double>> weights,
                         std::optional<Vector<const double>> error_scale,
-                        const std::string& criterion, double parameter, const std::string& solver,
-                        double rate, double momentum, bool nesterov, double beta_1, double beta_2,
-                        double epsilon, double mu, double nu, std::int64_t steps, int threads) {
+                        std::optional<Experts> experts, const std::string& criterion,
+                        double parameter, const std::string& solver, double rate, double momentum,
+                        bool nesterov, double beta_1, double beta_2, double epsilon, double mu,
+                        double nu, std::int64_t steps, int threads) {
     const Rows& x = rows.view();
     const Network network = network_of(x, units, transfer, parameters, gemm);
     const auto outputs = static_cast<std::size_t>(units(units.shape(0) - 1));
@@ -80,34 +119,31 @@ TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> 
     require(first.shape(0) == parameters.shape(0), "first must have the shape of parameters");
     require(how == UpdateRule::sgd || second.shape(0) == parameters.shape(0),
             "second must have the shape of parameters");
-    require(y.shape(0) == x.count && y.shape(1) == (codes ? 1 : outputs),
+    const std::size_t values = experts ? experts->shape(2) : outputs;
+    require(y.shape(0) == x.count && y.shape(1) == (codes ? 1 : values),
             "y must have a row an example and a column an output, or class codes");
-    require(!codes || outputs >= 2, "class codes need an output a class");
-    require(codes || error_scale || outputs == 1, "several outputs need codes or error_scale");
-    for (std::size_t l = 0; codes && l < x.count; ++l) {
-        require(y(l, 0) >= 0.0 && y(l, 0) < static_cast<double>(outputs),
-                "y names a class that does not exist");
-    }
     require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
-    require(!error_scale || error_scale->shape(0) == outputs,
+    require(!error_scale || error_scale->shape(0) == values,
             "error_scale must have one entry an output");
+    const Criterion q = experts ? Criterion{} : criterion_of(criterion, parameter);
+    NetworkTargets targets{
+        y.data(), codes, data_or_null(weights), data_or_null(error_scale), Criteria::of_outputs,
+        &q};
+    if (experts) {
+        complete_mixture(targets, *experts, x.count, outputs, criterion);
+    } else {
+        complete_outputs(targets, y, outputs);
+    }
     require(batch >= 1, "a batch needs an example");
     require_order(order, x);
     const Standardization s = statistics_of(x, mean, scale);
-    const Criterion q = criterion_of(criterion, parameter);
-    const bool joint =
-        codes && (q.name == CriterionName::cross_entropy || q.name == CriterionName::margin);
-    const Criteria criteria = !joint                            ? Criteria::of_outputs
-                              : q.name == CriterionName::margin ? Criteria::margin_to_best
-                                                                : Criteria::softmax;
-    const NetworkPass pass{
-        order.data(),
-        order.shape(0),
-        batch,
-        {y.data(), codes, data_or_null(weights), data_or_null(error_scale), criteria, &q},
-        {how, rate, momentum, nesterov, beta_1, beta_2, epsilon, mu, nu, first.data(),
-         second.data(), steps},
-        at_most_one_a_cpu(threads)};
+    const NetworkPass pass{order.data(),
+                           order.shape(0),
+                           batch,
+                           targets,
+                           {how, rate, momentum, nesterov, beta_1, beta_2, epsilon, mu, nu,
+                            first.data(), second.data(), steps},
+                           at_most_one_a_cpu(threads)};
     const bool online = batch == 1 && how == UpdateRule::sgd && momentum == 0.0;
     nb::gil_scoped_release release;
     const Tally tally = online ? kernels().network_online(x, network, s, pass)
@@ -135,9 +171,9 @@ void bind(nb::module_& m) {
     m.def("network_pass", &network_pass<T>, "rows"_a, "parameters"_a.noconvert(),
           "first"_a.noconvert(), "second"_a.noconvert(), nb::kw_only(), "units"_a, "transfer"_a,
           "gemm"_a, "mean"_a.none(), "scale"_a.none(), "order"_a, "batch"_a, "y"_a, "codes"_a,
-          "weights"_a.none(), "error_scale"_a.none(), "criterion"_a, "parameter"_a, "solver"_a,
-          "rate"_a, "momentum"_a, "nesterov"_a, "beta_1"_a, "beta_2"_a, "epsilon"_a, "mu"_a, "nu"_a,
-          "steps"_a, "threads"_a);
+          "weights"_a.none(), "error_scale"_a.none(), "experts"_a.none().noconvert(), "criterion"_a,
+          "parameter"_a, "solver"_a, "rate"_a, "momentum"_a, "nesterov"_a, "beta_1"_a, "beta_2"_a,
+          "epsilon"_a, "mu"_a, "nu"_a, "steps"_a, "threads"_a);
     m.def("network_outputs", &network_outputs<T>, "rows"_a, "parameters"_a.noconvert(),
           nb::kw_only(), "units"_a, "transfer"_a, "gemm"_a, "mean"_a.none(), "scale"_a.none(),
           "out"_a.noconvert(), "threads"_a);

@@ -171,6 +171,7 @@ Criterion criterion_of(const std::string& name, double parameter);
 void bind_committees(nb::module_& m);
 void bind_kernel_machines(nb::module_& m);
 void bind_linear_machines(nb::module_& m);
+void bind_mixtures(nb::module_& m);
 void bind_networks(nb::module_& m);
 
 }  // namespace widemargin

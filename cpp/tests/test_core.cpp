@@ -72,8 +72,10 @@ void test_dual_course(const Tables& tables);
 void test_crammer_singer(const Tables& tables);
 void test_moments(const Tables& tables);
 void test_kernel_perceptron(const Tables& tables);
+void test_mixture_criteria(const Tables& tables);
 void test_networks(const Tables& tables);
 void test_committees(const Tables& tables);
+void test_assignment();
 
 }  // namespace widemargin::tests
 
@@ -89,9 +91,11 @@ int main() {
     test_moments(tables);
     test_kernel_perceptron(tables);
     test_networks(tables);
+    test_mixture_criteria(tables);
     test_committees(tables);
     for (const auto* table : tables) test_criteria(*table);
     test_shuffle();
+    test_assignment();
     std::printf("%d checks on", checks);
     for (const auto* table : tables) std::printf(" %s", table->isa);
     std::printf(": %d failed\n", failures);

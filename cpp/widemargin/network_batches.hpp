@@ -9,6 +9,7 @@
 namespace widemargin::WIDEMARGIN_ISA {
 
 constexpr std::size_t kSmallestPart = 16;  // examples; with fewer a thread is not worth waiting for
+constexpr std::size_t kLineOfDoubles = kLine / sizeof(double);
 
 inline std::size_t part_of(std::size_t count, std::size_t part, std::size_t parts) {
     return count * part / parts;
@@ -23,7 +24,8 @@ class Part {
           targets_(targets),
           rows_(std::min(rows, kPanelRows)),
           panel_(network, inputs, rows_),
-          gradient_(panel_.layers().back().end()) {}
+          gradient_(panel_.layers().back().end()),
+          room_(targets.columns + 2 * kLineOfDoubles) {}
 
     // The sum of the gradients of these examples
     void visit(const std::int64_t* order, std::size_t count) {
@@ -35,7 +37,7 @@ class Part {
             T* f = panel_.forward(parameters_, order + first, n);
             for (std::size_t i = 0; i < n; ++i) {
                 const auto l = static_cast<std::size_t>(order[first + i]);
-                derive(targets_, outputs, l, f + i * outputs, tally);
+                derive(targets_, outputs, l, f + i * outputs, room_.data() + kLineOfDoubles, tally);
             }
             panel_.backward(parameters_, order + first, n, first == 0, gradient_.data());
         }
@@ -53,6 +55,7 @@ class Part {
     std::size_t rows_;
     LayerPanel<T> panel_;
     std::vector<T> gradient_;
+    std::vector<double> room_;  // with a cache line before and behind, where other threads write
     Tally tally_;
 };
 

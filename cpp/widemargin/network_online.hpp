@@ -16,15 +16,17 @@ namespace widemargin::WIDEMARGIN_ISA {
 template <class T>
 class Online {
    public:
-    Online(const Network& network, const NetworkInputs& inputs)
-        : layers_(layers_of<T>(network)),
+    Online(const Network& network, const NetworkInputs& inputs, const NetworkTargets& targets)
+        : targets_(targets),
+          layers_(layers_of<T>(network)),
           transfer_(network.transfer),
           theta_(static_cast<T*>(network.parameters)),
           inputs_(inputs),
           values_(layers_.size() + 1),
           sums_(layers_.size() + 1),
           t_(layers_[0].outputs),
-          u_(layers_[0].outputs) {
+          u_(layers_[0].outputs),
+          room_(targets.columns) {
         std::size_t widest = 0;
         for (std::size_t k = 0; k < layers_.size(); ++k) {
             values_[k + 1].resize(layers_[k].outputs);
@@ -40,12 +42,11 @@ class Online {
         }
     }
 
-    void visit(std::size_t l, const NetworkTargets& targets, const NetworkStep& step,
-               Tally& tally) {
+    void visit(std::size_t l, const NetworkStep& step, Tally& tally) {
         load(l);
         forward();
         T* f = values_.back().data();
-        const bool any = derive(targets, values_.back().size(), l, f, tally);
+        const bool any = derive(targets_, values_.back().size(), l, f, room_.data(), tally);
         hidden_ *= 1.0 - step.rate * step.nu;
         output_ *= 1.0 - step.rate * step.mu;
         if (any) backward(static_cast<T>(step.rate), step.rate * step.nu, step.rate * step.mu);
@@ -188,6 +189,7 @@ class Online {
         }
     }
 
+    const NetworkTargets& targets_;
     std::vector<LayerView<T>> layers_;
     Transfer transfer_;
     T* theta_;
@@ -195,6 +197,7 @@ class Online {
     std::vector<std::vector<T>> values_, sums_;
     std::vector<T> deltas_[2], scratch_, centre_;
     std::vector<T> t_, u_;
+    std::vector<double> room_;
     std::vector<std::size_t> columns_;
     std::vector<T> x_;
     double product_ = 0.0, squared_centre_ = 0.0;
@@ -207,10 +210,10 @@ Tally one_by_one(const Rows& rows, const Network& network, const Standardization
     NetworkInputs inputs(rows, s);
     inputs.centre_full_columns();
     const FlushToZero flush;
-    Online<T> online(network, inputs);
+    Online<T> online(network, inputs, pass.targets);
     Tally tally;
     for (std::size_t i = 0; i < pass.count; ++i) {
-        online.visit(static_cast<std::size_t>(pass.order[i]), pass.targets, pass.step, tally);
+        online.visit(static_cast<std::size_t>(pass.order[i]), pass.step, tally);
     }
     online.fold();
     return tally;

@@ -11,7 +11,14 @@ namespace widemargin {
 
 struct Criterion;  // problem.hpp
 
-enum class Criteria { of_outputs, softmax, margin_to_best };
+enum class Criteria {
+    of_outputs,
+    softmax,
+    margin_to_best,
+    mixture_tanh_mse,  // the network is the gater of a mixture: see mixture_criteria.hpp
+    mixture_mse,
+    mixture_likelihood,
+};
 enum class Transfer { identity, sigmoid, tanh, slanted_tanh, hard_tanh, relu };
 enum class UpdateRule { sgd, adam, adamw };
 
@@ -37,6 +44,10 @@ struct NetworkTargets {
     const double* error_scale;  // K: the error is sum_k scale_k (y_k - f_k)^2; null: classes
     Criteria criteria;          // a sum over the outputs, or one value for all of them together
     const Criterion* q;         // of each output; or its parameter alone
+    // Of a mixture, whose experts the network's K outputs weigh; y and error_scale then have C
+    // columns.
+    const float* experts = nullptr;  // L x K x C: what each says of each example
+    std::size_t columns = 0;         // C
 };
 
 // How parameters follow the gradient; decays of output and hidden weights.

@@ -7,6 +7,13 @@ from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
+from widemargin.mixtures import (
+    GaussianGater,
+    HardMixtureClassifier,
+    HardMixtureRegressor,
+    MLPGater,
+    UniformGater,
+)
 from widemargin.mlp import MLPClassifier
 from widemargin.mlp_regression import MLPRegressor
 from widemargin.nilsson import NilssonMLPClassifier
@@ -27,12 +34,16 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
+    "GaussianGater",
+    "HardMixtureClassifier",
+    "HardMixtureRegressor",
     "HatEncoder",
     "KernelPerceptron",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
     "MLPClassifier",
+    "MLPGater",
     "MLPRegressor",
     "MarginPerceptron",
     "NilssonMLPClassifier",
@@ -43,6 +54,7 @@ __all__ = [
     "SimpleMLPClassifier",
     "ThresholdNetwork",
     "ThresholdUnit",
+    "UniformGater",
     "fit_stream",
     "linear_svm_path",
     "load",

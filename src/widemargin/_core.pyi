@@ -128,6 +128,7 @@ def network_pass(
     codes: bool,
     weights: FloatArray | None,
     error_scale: FloatArray | None,
+    experts: NDArray[np.float32] | None,
     criterion: str,
     parameter: float,
     solver: str,
@@ -160,6 +161,7 @@ def network_pass(
     codes: bool,
     weights: FloatArray | None,
     error_scale: FloatArray | None,
+    experts: NDArray[np.float32] | None,
     criterion: str,
     parameter: float,
     solver: str,
@@ -345,3 +347,4 @@ def committee_scores(
     out: FloatArray,
     threads: int,
 ) -> None: ...
+def assign_experts(scores: FloatArray, room: IntArray, partition: IntArray) -> int: ...

@@ -347,11 +347,12 @@ def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
             "that solution and use early_stopping=True"
         )
     elif outcome.reason == "max_iter" and plan.tol is not None:
-        message = f"{name} reached max_iter={plan.max_iter}: {left}; raise max_iter or tol"
+        limit = getattr(estimator, "_epochs_parameter", "max_iter")
+        message = f"{name} reached {limit}={plan.max_iter}: {left}; raise {limit} or tol"
     elif outcome.reason == "time_limit":
         message = f"{name} reached time_limit={plan.time_limit} s: {left}; {go_on}"
     elif outcome.reason == "interrupted":
         message = f"{name} was interrupted after {outcome.n_iter} epochs: {left}; {go_on}"
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=6)  # where fit was called
+    warnings.warn(message, ConvergenceWarning, stacklevel=7)  # where fit was called

@@ -1,6 +1,7 @@
 """What every model needs of its data: rows for the core, labels, weights, standardisation."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,12 @@ from sklearn.utils.validation import _check_sample_weight
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
+#: What scikit-learn's validation is told about X.
+INPUTS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
 FEW = 16  # integers that may be classes without a further look
 CONSTANT = 1e-12  # a standard deviation below this part of the mean is rounding
 
@@ -118,6 +125,18 @@ def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
             "call of partial_fit, or call fit again without warm_start"
         )
     return np.asarray(2.0 * codes - 1.0 if len(classes) == 2 else codes, dtype=np.float64)
+
+
+def target_moments(
+    y: FloatArray, order: IntArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of the targets of some examples, a column each; 1 for constant ones."""
+    weights = None if weights is None else weights[order]
+    mean = np.average(y[order], axis=0, weights=weights)
+    variance = np.average((y[order] - mean) ** 2, axis=0, weights=weights)
+    if not np.all(np.isfinite(variance)):
+        raise ValueError("y holds values too large: their squares overflow; scale the targets")
+    return mean, np.where(variance > 0, variance, 1.0)
 
 
 @dataclass

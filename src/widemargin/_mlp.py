@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from widemargin._base import Examples, IterativeModel
 from widemargin._fit import Learner, Outcome
 from widemargin._inputs import Standardization
-from widemargin._network import Architecture, NetworkLearner, NetworkState, Steps
+from widemargin._network import Architecture, Mixed, NetworkLearner, NetworkState, Steps
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.criteria import Criterion
 
@@ -61,7 +61,7 @@ class NetworkModel(IterativeModel):
     # ------------------------------------------------------------ what a model must provide
 
     @abstractmethod
-    def _criterion(self) -> Criterion:
+    def _criterion(self, examples: Examples) -> Criterion | Mixed:
         """What the model minimises."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ class NetworkModel(IterativeModel):
             examples,
             architecture,
             state,
-            self._criterion(),
+            self._criterion(examples),
             steps,
             standardize=self.standardize,
             threads=self._threads(),

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from widemargin._fit import Learner, Outcome, Plan, train
+from widemargin._inputs import INPUTS
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.schedules import Schedule, make_schedule
 
@@ -83,6 +84,9 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     #: Parameters of the space the weights live in: training cannot go on after they change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("standardize",)
+
+    #: The parameter that says how many epochs there are at the most.
+    _epochs_parameter: ClassVar[str] = "max_iter"
 
     #: What scikit-learn's validation is told about y.
     _y_options: ClassVar[dict[str, Any]] = {}
@@ -168,15 +172,17 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             self._forget()
         self._take_targets(y, resume=resume)
         examples = self._examples(X, y, sample_weight, X_val, y_val)
-        learner = self._learner(examples, resume=resume)
+        return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
-        context = self._init_callback_context(max_subtasks=self.max_iter)
+    def _run(self, learner: Learner, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
+        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
+        context = self._init_callback_context(max_subtasks=self._most_epochs())
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        arguments = {"X": given, "y": y, "metadata": metadata}
+        arguments = {"X": X, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         needed = self._needed_epochs()
         plan = Plan(
-            max_iter=self.max_iter,
+            max_iter=self._most_epochs(),
             rate=self._schedule(),
             decay=needed is not None,
             needed=needed or 0.0,
@@ -217,16 +223,23 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     # ----------------------------------------------------------------------------- helpers
 
+    @property
+    def _validates(self) -> bool:
+        """Whether `fit` needs validation examples."""
+        return bool(self.early_stopping)
+
     def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
         if isinstance(y, str):
-            return validate_data(self, X, reset=reset, **options)
-        return validate_data(self, X, y, reset=reset, **options, **self._y_options)
+            return validate_data(self, X, reset=reset, **INPUTS)
+        return validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
+
+    def _most_epochs(self) -> int:
+        return int(getattr(self, self._epochs_parameter))
 
     def _schedule(self, *, online: bool = False) -> Schedule:
         """Of `fit`, or of `partial_fit`."""
         name, rate, decay, power_t = self._rate()
-        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self.max_iter)
+        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self._most_epochs())
 
     def _examples(
         self,
@@ -241,8 +254,8 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         codes = self._encode(y)
         weights = self._weights(X, y, sample_weight)
         order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        examples = Examples(X, codes, weights, order, repeated=split and self.max_iter > 1)
-        early_stopping = split and self.early_stopping
+        examples = Examples(X, codes, weights, order, repeated=split and self._most_epochs() > 1)
+        early_stopping = split and self._validates
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together; give both or neither")
         if X_val is not None and not early_stopping:

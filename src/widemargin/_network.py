@@ -23,6 +23,7 @@ from widemargin.reference_mlp import criterion as outputs_criterion
 
 OPERATIONS_PER_CALL = 1_000_000_000  # multiplications; some 30 ms on two cores
 UPDATE_OPERATIONS = 8  # what the update of a parameter costs, in multiplications
+MIXING_OPERATIONS = 8  # what an output of an expert costs
 OPERATIONS_PER_THREAD = 2_000_000  # of a batch; with fewer a thread is not worth waiting for
 
 
@@ -123,6 +124,18 @@ class Steps:
         return self.solver != "sgd"
 
 
+@dataclass(frozen=True)
+class Mixed:
+    """The criterion of a mixture of K experts; the network's outputs are the gater's scores.
+
+    See `widemargin.reference_mixture.criterion`. The targets y then have C columns.
+    """
+
+    name: str  # tanh_mse, mse, likelihood
+    experts: NDArray[np.float32]  # what they say, L × K × C, in C order
+    parameter: float = 0.0
+
+
 class NetworkLearner:
     """Trains a `NetworkState` on examples; see `widemargin._fit.Learner`.
 
@@ -134,7 +147,7 @@ class NetworkLearner:
         examples: Examples,
         architecture: Architecture,
         state: NetworkState,
-        criterion: Criterion,
+        criterion: Criterion | Mixed,
         steps: Steps,
         *,
         standardize: bool,
@@ -147,7 +160,9 @@ class NetworkLearner:
         self.order = examples.order
         self.rows = as_rows(examples.X)
         self.controller = ThreadpoolController()
-        self.codes = error_scale is None and bool(architecture.units[-1] > 1)
+        self.experts = criterion.experts if isinstance(criterion, Mixed) else None
+        labels = error_scale is None and self.experts is None
+        self.codes = labels and bool(architecture.units[-1] > 1)
         self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
         if standardize:
             self._standardize()
@@ -158,7 +173,8 @@ class NetworkLearner:
     def _operations(self) -> int:
         """Multiplications of a step."""
         updates = UPDATE_OPERATIONS * self.architecture.n_parameters
-        return 3 * self.architecture.n_weights * self.steps.batch + updates
+        said = 0 if self.experts is None else MIXING_OPERATIONS * self.experts[:1].size
+        return (3 * self.architecture.n_weights + said) * self.steps.batch + updates
 
     def _standardize(self) -> None:
         """Statistics with these examples; the first layer then computes what it did before."""
@@ -198,6 +214,7 @@ class NetworkLearner:
                     codes=self.codes,
                     weights=self.examples.weights,
                     error_scale=self.error_scale,
+                    experts=self.experts,
                     criterion=self.criterion.name,
                     parameter=self.criterion.parameter,
                     solver=steps.solver,
@@ -224,7 +241,7 @@ class NetworkLearner:
 
     def validate(self) -> tuple[float, float] | None:
         X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
-        if X is None or y is None:
+        if X is None or y is None or isinstance(self.criterion, Mixed):
             return None
         f = self.scores(X)
         values, _ = outputs_criterion(self.criterion, y if self.codes else y.reshape(f.shape), f)
@@ -239,7 +256,7 @@ class NetworkLearner:
 
     def margin(self) -> float | None:
         """ρ = 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
-        if self.error_scale is not None:
+        if self.error_scale is not None or self.experts is not None:
             return None
         W = self.architecture.layers(self.state.parameters)[-1][0]
         norm = np.linalg.norm(W.astype(np.float64), axis=0).max()

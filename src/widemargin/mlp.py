@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from widemargin import criteria
-from widemargin._base import IterativeClassifier
+from widemargin._base import Examples, IterativeClassifier
 from widemargin._mlp import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin._typing import ArrayLike, FloatArray
 
@@ -295,7 +295,7 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
             return np.column_stack([log_expit(-scores), log_expit(scores)])
         return np.asarray(log_softmax(scores, axis=1))
 
-    def _criterion(self) -> criteria.Criterion:
+    def _criterion(self, examples: Examples) -> criteria.Criterion:
         chosen: criteria.Criterion = CRITERIA[self.criterion](self.margin)
         return chosen
 

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
 from widemargin._base import Examples, IterativeRegressor
+from widemargin._inputs import target_moments
 from widemargin._mlp import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin._network import NetworkLearner
 from widemargin._typing import ArrayLike, FloatArray
@@ -218,7 +219,7 @@ class MLPRegressor(NetworkModel, IterativeRegressor):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
-    def _criterion(self) -> criteria.Criterion:
+    def _criterion(self, examples: Examples) -> criteria.Criterion:
         return criteria.MSE() if self.criterion == "mse" else criteria.EpsilonInsensitive(self.tube)
 
     def _n_network_outputs(self) -> int:
@@ -234,14 +235,8 @@ class MLPRegressor(NetworkModel, IterativeRegressor):
 
     def _measure_targets(self, examples: Examples) -> None:
         """Means and standard deviations, 1 for constant targets."""
-        y, weights = examples.y[examples.order], examples.weights
-        if weights is not None:
-            weights = weights[examples.order]
-        mean = np.average(y, axis=0, weights=weights)
-        variance = np.average((y - mean) ** 2, axis=0, weights=weights)
-        spread = np.where(variance > 0, np.sqrt(variance), 1.0)
-        if not np.all(np.isfinite(spread)):
-            raise ValueError("y holds values too large: their squares overflow; scale the targets")
+        mean, variance = target_moments(examples.y, examples.order, examples.weights)
+        spread = np.sqrt(variance)
         self._target_mean = mean if self.standardize else np.zeros_like(mean)
         self._target_scale = spread if self.standardize else np.ones_like(mean)
         self._target_variance = (spread / self._target_scale) ** 2

@@ -8,7 +8,7 @@ import numpy as np
 from widemargin import criteria
 from widemargin._inputs import Standardization
 from widemargin._model import Examples
-from widemargin._network import Architecture, NetworkLearner, NetworkState
+from widemargin._network import Architecture, Mixed, NetworkLearner, NetworkState
 from widemargin.reference_mlp import Network, criterion, gradients, outputs, update
 
 CRITERIA = {
@@ -79,7 +79,7 @@ def learner(network, X, y, q, steps, **options):
     )
     weights = options.pop("weights", None)
     examples = Examples(X, y, weights, np.arange(X.shape[0]))
-    if y.ndim == 2 and y.shape[1] > 1:
+    if y.ndim == 2 and y.shape[1] > 1 and not isinstance(q, Mixed):
         options["error_scale"] = np.full(y.shape[1], 1.0)
     options = {"standardize": False, "threads": 1} | options
     architecture = Architecture(np.array(units), network.transfer)

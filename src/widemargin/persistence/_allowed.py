@@ -26,6 +26,7 @@ SKLEARN_CLASSES: dict[str, frozenset[str]] = {
         "sklearn.kernel_approximation": (
             "AdditiveChi2Sampler Nystroem PolynomialCountSketch RBFSampler SkewedChi2Sampler"
         ),
+        "sklearn.multioutput": "MultiOutputRegressor",
         "sklearn.pipeline": "FeatureUnion Pipeline",
         "sklearn.preprocessing": (
             "Binarizer FunctionTransformer KBinsDiscretizer LabelBinarizer LabelEncoder "

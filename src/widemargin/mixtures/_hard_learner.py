@@ -1,0 +1,261 @@
+r"""The loop of hard mixtures (Algorithms 6.1 and 6.2), as a learner of `widemargin._fit.train`.
+
+An iteration trains the experts on their subsets, then the gater with the experts fixed, and then
+gives every example to the expert that the gater believes most and that has room. With
+log P(y, k | x) of all experts, or log P(y, x, k) where the gater has densities, the criteria are
+
+.. math:: J(\theta, e) = -\sum_l \log P(y_l, k_l | x_l) \;\ge\;
+          -\sum_l \log \sum_k P(y_l, k | x_l) = \mathcal L(\theta)
+
+for the expert :math:`k_l` of each example: (6.6) and (6.7).
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+from sklearn.utils.parallel import delayed
+
+from widemargin._fit import Tally, interrupt_flag
+from widemargin._model import Examples
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.mixtures._experts import Experts, Subset, fit_expert, in_parallel
+from widemargin.mixtures._gater import Gater, UniformGater
+from widemargin.mixtures._goal import LEAST_PROBABILITY, Goal
+from widemargin.mixtures._partition import assign, capacity
+
+__all__ = ["MixtureLearner", "MixtureState", "Setting"]
+
+LEAST_NOISE = 1e-6  # of an expert's errors, in variances of the targets
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What stays the same over the iterations."""
+
+    template: Any  # an unfitted expert
+    labels: ArrayLike  # y as experts see it
+    classes: ArrayLike  # None for a regression
+    criterion: str
+    platt: bool  # margins of experts become probabilities
+    posterior: bool  # whether the class of an example has a say where it goes
+    limit: float | None  # of the room of an expert, times L/K
+    gater_rows: int | None  # that train a global gater; None: all
+    tolerance: float  # of gates that are taken for zero
+    n_jobs: int | None
+    seed: int
+    deadline: float
+
+
+@dataclass
+class MixtureState:
+    """What training changes."""
+
+    experts: list[Any]
+    gater: Gater
+    partition: IntArray  # the subset of each training example that the experts were trained on
+    next_partition: IntArray
+    iteration: int = 0
+
+
+class MixtureLearner:
+    """Trains a `MixtureState`; an epoch of the training loop is an iteration."""
+
+    def __init__(
+        self, examples: Examples, state: MixtureState, goal: Goal, setting: Setting
+    ) -> None:
+        self.examples, self.state, self.setting = examples, state, setting
+        self.order, self.n_experts = examples.order, len(state.experts)
+        self.rows_per_call = len(self.order)
+        whole = len(self.order) == examples.X.shape[0]
+        self.X = examples.X if whole else examples.X[self.order]
+        self.goal = goal.take(self.order)
+        self.weights = np.ones(len(self.order))
+        if examples.weights is not None:
+            self.weights = examples.weights[self.order]
+        self.facts: dict[str, float] = {}
+
+    # ------------------------------------------------------------------------- one iteration
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        state, partition = self.state, self.state.next_partition
+        self.facts = {}
+        with self._timed("experts"):
+            experts = self._train(partition)
+        gater = state.gater.successor(self.setting.deadline - time.perf_counter())
+        rows = self._gater_rows(gater)
+        goal, heard = self.goal.take(rows), self._experts(experts)
+        with self._timed("outputs"):
+            outputs = self._outputs(heard, rows)
+        log_p = self._log_p(outputs, goal, partition[rows], gater)
+        with self._timed("gater"):
+            gater.fit(
+                self._rows(rows),
+                outputs=outputs,
+                targets=goal.targets,
+                partition=partition[rows],
+                criterion=self.setting.criterion,
+                sample_weight=None if self.examples.weights is None else self.weights[rows],
+            )
+        if hasattr(gater, "time_limit"):
+            gater.set_params(time_limit=state.gater.time_limit)  # its own, for the next fit
+        joint = gater.log_joint(self.X)  # log P(k | x), or log P(x, k)
+        self.state = MixtureState(experts, gater, partition, partition, state.iteration + 1)
+        tally = self._measure(outputs, log_p, joint[rows], rows)
+        with self._timed("assignment"):
+            scores = joint
+            if self.setting.posterior and log_p is not None:
+                scores = joint + log_p
+            room = capacity(len(self.order), self.n_experts, self.setting.limit)
+            following = assign(scores, np.full(self.n_experts, room))
+        if isinstance(gater, UniformGater):
+            following = partition  # it prefers no expert
+        self.state.next_partition = following
+        return Tally(int(np.count_nonzero(following != partition)), *tally)
+
+    @contextmanager
+    def _timed(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.facts[f"{phase}_seconds"] = time.perf_counter() - start
+
+    def _train(self, partition: IntArray) -> list[Any]:
+        """Step 2: the experts, each on its subset, in parallel."""
+        setting, former = self.setting, self.state.experts
+        seeds = np.random.RandomState(setting.seed).randint(2**31 - 1, size=self.n_experts)
+        subset = partial(
+            Subset,
+            self.examples.X,
+            setting.labels,
+            self.examples.weights,
+            classification=setting.classes is not None,
+            platt=setting.platt,
+        )
+        by_expert = self.order[np.argsort(partition, kind="stable")]
+        ends = np.cumsum(np.bincount(partition, minlength=self.n_experts))
+
+        def calls(interrupted: threading.Event) -> Iterator[Any]:
+            """A stopped fit keeps former experts, if there are any."""
+            for k in range(self.n_experts):
+                rows = by_expert[ends[k - 1] if k else 0 : ends[k]]
+                stopped = interrupted.is_set() or time.perf_counter() > setting.deadline
+                keep = former[k] is not None and (stopped or not len(rows))
+                task = subset(rows=rows, seed=int(seeds[k]))
+                yield delayed(fit_expert)(setting.template, None if keep else task, former[k])
+
+        with interrupt_flag() as interrupted:
+            return in_parallel(calls(interrupted), setting.n_jobs)
+
+    def _experts(self, members: list[Any]) -> Experts:
+        goal, setting = self.goal, self.setting
+        return Experts(members, goal.kind, setting.classes, goal.n_columns, setting.n_jobs)
+
+    def _gater_rows(self, gater: Gater) -> IntArray:
+        """The examples whose outputs are needed: all, or some that train a global gater."""
+        count, most = len(self.order), self.setting.gater_rows
+        if most is None or most >= count or gater.local or self.setting.posterior:
+            return np.arange(count)
+        random = np.random.RandomState((self.setting.seed + self.state.iteration) % 2**32)
+        return np.sort(random.choice(count, most, replace=False))
+
+    def _rows(self, rows: IntArray) -> ArrayLike:
+        return self.X if len(rows) == len(self.order) else self.X[rows]
+
+    def _outputs(self, experts: Experts, rows: IntArray) -> NDArray[np.float32]:
+        """What the gater is trained on; for the likelihood, the probability of the right class."""
+        if self.goal.kind != "probability":
+            return experts.outputs(self._rows(rows))
+        p = experts.right(self._rows(rows), self.goal.codes[rows])
+        return np.asarray(p.clip(LEAST_PROBABILITY, 1.0))
+
+    def _log_p(
+        self, outputs: NDArray[np.float32], goal: Goal, partition: IntArray, gater: Gater
+    ) -> FloatArray | None:
+        """log P(y | x, k), if there are probabilities.
+
+        For a regression with densities they are Gaussian, with the variance of the errors that
+        each expert makes on its own subset.
+        """
+        if goal.kind == "probability":
+            return np.log(outputs[:, :, 0], dtype=np.float64)
+        if goal.kind == "margin" or not gater.local:
+            return None
+        squares = np.sum((goal.targets[:, None] - outputs) ** 2, axis=2)
+        own = squares[np.arange(len(partition)), partition] / goal.n_columns
+        counts = np.bincount(partition, minlength=self.n_experts)
+        noise = np.bincount(partition, own, self.n_experts) / np.maximum(counts, 1)
+        least = LEAST_NOISE * float(np.mean(np.var(self.goal.targets, axis=0)))
+        noise = np.maximum(noise, least or 1.0)
+        return np.asarray(-0.5 * (squares / noise + goal.n_columns * np.log(2 * np.pi * noise)))
+
+    def _measure(
+        self,
+        outputs: NDArray[np.float32],
+        log_p: FloatArray | None,
+        joint: FloatArray,
+        rows: IntArray,
+    ) -> tuple[float, float, float]:
+        """Criterion, errors and weight; J and the likelihood, where there are probabilities."""
+        weights, partition, goal = self.weights[rows], self.state.partition[rows], self.goal
+        m = np.einsum("lk,lkc->lc", np.exp(log_softmax(joint, axis=1)), outputs)
+        if goal.kind == "probability" and goal.n_classes == 2:
+            m = np.where(goal.codes[rows, None] == np.arange(2), m, 1.0 - m)
+        elif goal.kind == "probability":
+            m = self.scores(self._rows(rows))
+        values, wrong = goal.take(rows).misses(m)
+        if log_p is not None:
+            joint = joint + log_p
+            own = joint[np.arange(len(rows)), partition]
+            total = logsumexp(joint, axis=1)
+            self.facts["bound"] = float(-(weights @ own))
+            self.facts["negative_log_likelihood"] = float(-(weights @ total))
+        return float(weights @ values), float(weights @ wrong), float(weights.sum())
+
+    # --------------------------------------------------------------------------- of the loop
+
+    def scores(self, X: ArrayLike) -> FloatArray:
+        """The mixture's outputs, a row an example."""
+        gates = self.state.gater.gates(X)
+        return self._experts(self.state.experts).mixture(X, gates, self.setting.tolerance)
+
+    def validate(self) -> tuple[float, float] | None:
+        examples, goal = self.examples, self.goal
+        if examples.X_val is None or examples.y_val is None:
+            return None
+        held = Goal(goal.kind, goal.n_classes, examples.y_val, goal.error_scale)
+        values, wrong = held.misses(self.scores(examples.X_val))
+        weights = examples.weights_val
+        mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
+        return float(mean[0]), float(mean[1])
+
+    def margin(self) -> float | None:
+        return None
+
+    def measures(self, criterion: float) -> dict[str, float]:
+        return self.facts
+
+    def snapshot(self) -> MixtureState:
+        return self.state  # an iteration makes a new one
+
+    def restore(self, state: MixtureState) -> None:
+        self.state = state
+
+    def attributes(self) -> dict[str, Any]:
+        state = self.state
+        partition = np.full(self.examples.X.shape[0], -1)
+        partition[self.order] = state.partition
+        return {
+            "experts_": state.experts,
+            "gater_": state.gater,
+            "partition_": partition,
+            "n_experts_": self.n_experts,
+            "_next_partition": state.next_partition,
+            "_speech": (self.goal.kind, self.goal.n_columns),
+        }

@@ -1,0 +1,421 @@
+"""Hard mixtures: any expert, any gater, classes, values, weights, inputs; what is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC as SklearnSVC
+from sklearn.svm import LinearSVC as SklearnLinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from helpers.mixtures import LOGISTIC, X, Y, assert_same_mixture, by_definition, quick, wedge
+from widemargin import (
+    SVC,
+    SVR,
+    GaussianGater,
+    HardMixtureClassifier,
+    HardMixtureRegressor,
+    LinearSVC,
+    MLPClassifier,
+    MLPGater,
+    MLPRegressor,
+    SimpleMLPClassifier,
+)
+from widemargin.mixtures._experts import ConstantExpert, PlattExpert, expert_outputs
+from widemargin.mixtures._goal import Goal
+
+ignore_convergence = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+EXPERTS = {
+    "SVC": SVC(C=10),
+    "LinearSVC": LinearSVC(),
+    "MLP": MLPClassifier((10,), max_iter=30, learning_rate_init=0.05),
+    "SimpleMLP": SimpleMLPClassifier(n_units=20, max_iter=5),
+    "their SVC": SklearnSVC(),
+    "their LinearSVC": SklearnLinearSVC(),
+    "logistic": LOGISTIC,
+    "ridge": RidgeClassifier(),
+    "forest": RandomForestClassifier(10),
+    "tree": DecisionTreeClassifier(),
+    "neighbours": KNeighborsClassifier(3),
+    "pipeline": make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss")),
+}
+GATERS = {
+    "mlp": "mlp",
+    "local": "local",
+    "uniform": "uniform",
+    "density": GaussianGater(2),
+    "tree": DecisionTreeClassifier(max_depth=3),
+    "logistic": LogisticRegression(),
+}
+
+# ---------------------------------------------------------------------------------- experts
+
+
+@ignore_convergence
+@pytest.mark.parametrize("name", EXPERTS)
+def test_any_classifier_is_an_expert(name):
+    model = quick(EXPERTS[name]).fit(X, Y)
+    assert model.score(X, Y) > 0.85
+    assert [type(expert) for expert in model.experts_] == [type(EXPERTS[name])] * 3
+    kind = "predict_proba" if hasattr(EXPERTS[name], "predict_proba") else "margins"
+    assert hasattr(model, "predict_proba") == (kind == "predict_proba")
+
+
+@ignore_convergence
+@pytest.mark.parametrize("name", [name for name in EXPERTS if name != "SimpleMLP"])
+@pytest.mark.parametrize("criterion", ["tanh_mse", "likelihood"])
+def test_both_criteria(name, criterion):
+    expert = EXPERTS[name]
+    if criterion == "tanh_mse" and not hasattr(expert, "decision_function"):
+        with pytest.raises(TypeError, match=r"decision_function.*choose another"):
+            quick(expert, criterion=criterion).fit(X, Y)
+        return
+    model = quick(expert, criterion=criterion, n_iter=2).fit(X, Y)
+    assert model.score(X, Y) > 0.8
+    assert hasattr(model, "predict_proba") == (criterion == "likelihood")
+    platt = criterion == "likelihood" and not hasattr(expert, "predict_proba")
+    assert isinstance(model.experts_[0], PlattExpert) == platt
+
+
+@ignore_convergence
+@pytest.mark.parametrize("name", GATERS)
+@pytest.mark.parametrize("expert", ["SVC", "logistic"])
+def test_any_gater(name, expert):
+    model = quick(EXPERTS[expert], GATERS[name]).fit(X, Y)
+    assert model.score(X, Y) > (0.6 if name in ("uniform", "local") else 0.8)
+    assert_allclose(model.gates(X).sum(1), 1)
+    assert model.gates(X).shape == (len(X), 3)
+
+
+def test_platt_experts_say_sigmoids_of_margins():
+    model = quick(SVC(C=10), "local").fit(X, Y)
+    expert = model.experts_[0]
+    f, (A, B) = expert.expert.decision_function(X), expert.sigmoids_[0]
+    assert_allclose(expert.predict_proba(X)[:, 1], 1 / (1 + np.exp(A * f + B)), rtol=1e-6)
+    expected = by_definition(model, X, lambda one: one.predict_proba(X))
+    assert_allclose(model.predict_proba(X), expected, atol=2e-3)
+
+
+def test_margins_are_in_units_of_the_margin():
+    """A committee's margin β is large; the tanh wants ±1 there."""
+    expert = SimpleMLPClassifier(n_units=20, margin=5.0, max_iter=5, random_state=0).fit(X, Y)
+    said = expert_outputs(expert, X, "margin", np.arange(2))
+    assert_allclose(said[:, 0], expert.decision_function(X) / 5, rtol=1e-5)
+
+
+@ignore_convergence
+def test_networks_go_on_from_the_last_iteration_and_machines_begin_anew():
+    seen = {}
+    for n_iter in (1, 3):
+        network = MLPClassifier((10,), max_iter=4, tol=None)
+        model = quick(network, n_experts=2, n_iter=n_iter).fit(X, Y)
+        seen[n_iter] = [len(expert.history_) for expert in model.experts_]
+    assert seen == {1: [4, 4], 3: [12, 12]}
+    assert network.get_params()["warm_start"] is False
+    machine = quick(SVC(), n_iter=3).fit(X, Y).experts_[0]
+    rows = np.flatnonzero(quick(SVC(), n_iter=3).fit(X, Y).partition_ == 0)
+    assert_array_equal(
+        machine.decision_function(X), SVC().fit(X[rows], Y[rows]).decision_function(X)
+    )
+
+
+def test_default_experts_and_their_number():
+    x, y = wedge(5000)
+    model = HardMixtureClassifier(n_iter=1, random_state=0).fit(x, y)
+    assert (model.n_experts_, len(model.experts_)) == (2, 2)
+    assert isinstance(model.experts_[0], SVC)
+    assert isinstance(model.gater_, MLPGater)
+    assert model.score(x, y) > 0.9
+    assert HardMixtureClassifier(n_iter=1).fit(X, Y).n_experts_ == 1
+
+
+def test_first_partitions():
+    random, clusters = (
+        quick(n_experts=4, n_iter=1, first_partition=name).fit(X, Y)
+        for name in ("random", "kmeans")
+    )
+
+    def spread(model):
+        return sum(X[model.partition_ == k].var(0).sum() for k in range(4))
+
+    assert spread(clusters) < 0.5 * spread(random)
+    assert np.bincount(clusters.partition_).max() <= len(X) // 4 + 1
+
+
+def test_few_rows_for_the_gater():
+    few, all_of = quick(gater_rows=100).fit(X, Y), quick().fit(X, Y)
+    assert few.score(X, Y) > 0.8
+    assert not np.array_equal(few.gates(X), all_of.gates(X))
+    assert_same_mixture(quick(gater_rows=10**6).fit(X, Y), all_of)
+
+
+# ---------------------------------------------------------------------------------- classes
+
+
+@pytest.fixture(scope="module")
+def digits():
+    x, y = load_digits(return_X_y=True)
+    return x[:900] / 16, y[:900], x[900:] / 16, y[900:]
+
+
+MANY = {
+    "default": None,
+    "SVC": SVC(C=10, multi_class="ovr"),
+    "one against one": SVC(C=10),
+    "MLP": MLPClassifier((30,), max_iter=20, learning_rate_init=0.01),
+    "logistic": LogisticRegression(),
+    "forest": RandomForestClassifier(20),
+    "their LinearSVC": SklearnLinearSVC(),
+}
+
+
+@ignore_convergence
+@pytest.mark.parametrize("gater", ["mlp", "local"])
+@pytest.mark.parametrize("name", MANY)
+def test_ten_digits(name, gater, digits):
+    x, y, x_test, y_test = digits
+    model = HardMixtureClassifier(MANY[name], gater, n_experts=3, n_iter=2, random_state=0)
+    assert model.fit(x, y).score(x_test, y_test) > 0.85
+    assert model.decision_function(x_test).shape == (len(x_test), 10)
+    if hasattr(model, "predict_proba"):
+        assert_array_equal(model.predict_proba(x_test).argmax(1), model.predict(x_test))
+
+
+def test_classes_that_an_expert_has_not_seen():
+    x, y = wedge(300, classes=4)
+    for options in ({"expert": SVC(multi_class="ovr")}, {}, {"gater": "local"}):
+        model = quick(n_experts=12, capacity=1.5, n_iter=3, **options).fit(x, y)
+        known = {len(expert.classes_) for expert in model.experts_}
+        assert known & {1, 2, 3}
+        assert model.score(x, y) > 0.7
+
+
+def test_an_expert_with_one_class_is_constant():
+    x = np.linspace(-1, 1, 60)[:, None]
+    y = np.where(x[:, 0] > 0, "yes", "no")
+    for options in ({"expert": SVC()}, {"gater": "local"}, {"expert": SVC(), "gater": "local"}):
+        model = quick(n_experts=4, first_partition="kmeans", n_iter=1, **options).fit(x, y)
+        constant = [expert for expert in model.experts_ if isinstance(expert, ConstantExpert)]
+        assert len(constant) > 1
+        said = {int(expert.predict(x)[0]) for expert in constant}
+        assert said == {0, 1}
+        assert model.score(x, y) > 0.8
+
+
+def test_labels_are_the_users():
+    names = np.where(Y == 1, "above", "below")
+    one, other = quick().fit(X, names), quick().fit(X, 1 - Y)
+    assert list(one.classes_) == ["above", "below"]
+    assert_array_equal(one.predict(X), np.where(other.predict(X) == 0, "above", "below"))
+
+
+def test_a_class_that_all_experts_think_impossible_has_a_finite_cost():
+    """Trees are sure of themselves, and an example may fall to those that are wrong."""
+    goal = Goal("probability", 2, np.array([1.0, -1.0]))
+    values, wrong = goal.misses(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert np.all(np.isfinite(values))
+    assert list(wrong) == [1, 0]
+    tree = DecisionTreeClassifier(max_depth=3)
+    model = quick(tree, "local", n_experts=10, n_iter=5, gate_tolerance=0.2).fit(X, Y)
+    assert np.isfinite([record["criterion"] for record in model.history_]).all()
+
+
+# ------------------------------------------------------------------------------- regression
+
+ROOF = np.abs(X[:, 0])
+
+
+def lines(gater="mlp", **options):
+    gater = MLPGater((), learning_rate_init=0.1) if gater == "mlp" else gater
+    options = {"n_experts": 2, "n_iter": 10} | options
+    return quick(options.pop("expert", LinearRegression()), gater, HardMixtureRegressor, **options)
+
+
+@pytest.mark.parametrize("gater", ["mlp", GaussianGater(2)], ids=["global", "local"])
+def test_two_lines_make_a_roof(gater):
+    model = lines(gater, gate_tolerance=0).fit(X, ROOF)
+    assert LinearRegression().fit(X, ROOF).score(X, ROOF) < 0.1
+    assert model.score(X, ROOF) > 0.7
+    expected = by_definition(model, X, lambda expert: expert.predict(X))[:, 0]
+    assert_allclose(model.predict(X), expected, atol=1e-5)
+
+
+@ignore_convergence
+@pytest.mark.parametrize(
+    "expert",
+    [LinearRegression(), SVR(), MLPRegressor((10,)), DecisionTreeRegressor(max_depth=4)],
+    ids=lambda expert: type(expert).__name__,
+)
+@pytest.mark.parametrize("gater", ["mlp", "local"])
+def test_several_targets(expert, gater):
+    y = np.column_stack([ROOF, -2 * ROOF + X[:, 1]])
+    model = lines(gater, expert=expert).fit(X, y)
+    assert model.predict(X).shape == y.shape
+    assert model.score(X, y) > 0.8
+
+
+def test_default_regression():
+    model = HardMixtureRegressor(n_experts=2, random_state=0).fit(X, ROOF)
+    assert isinstance(model.experts_[0], SVR)
+    assert model.score(X, ROOF) > 0.8
+
+
+def test_regression_does_not_know_units():
+    """The gater's criterion is in variances of the targets."""
+    one, other = (lines(n_iter=2).fit(X, unit * ROOF) for unit in (1.0, 1024.0))
+    assert_allclose(1024 * one.predict(X), other.predict(X), rtol=1e-3, atol=1)
+    assert_allclose(one.history_[-1]["error"], other.history_[-1]["error"], rtol=1e-2)
+
+
+# ---------------------------------------------------------------------------------- weights
+
+
+@ignore_convergence
+@pytest.mark.parametrize("gater", ["mlp", "local", "uniform"])
+@pytest.mark.parametrize("name", ["SVC", "logistic", "MLP"])
+def test_weight_zero_is_not_there(name, gater):
+    wrong = np.random.default_rng(1).random(len(X)) < 0.3
+    labels = np.where(wrong, 1 - Y, Y)
+    model = quick(EXPERTS[name], gater).fit(X, labels, sample_weight=1.0 - wrong)
+    assert_array_equal(model.partition_ == -1, wrong)
+    assert model.score(X[~wrong], Y[~wrong]) > (0.6 if gater == "uniform" else 0.8)
+    if name == "SVC" and gater != "mlp":  # its order of steps is another
+        alone = quick(EXPERTS[name], gater).fit(X[~wrong], Y[~wrong])
+        assert_array_equal(model.partition_[~wrong], alone.partition_)
+        assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-3)
+
+
+def test_class_weights_shift_the_boundary():
+    for expert, gater in ((SVC(), "mlp"), (LOGISTIC, "local")):
+        plain = quick(expert, gater, n_experts=2).fit(X, Y).predict(X).sum()
+        heavy = quick(expert, gater, n_experts=2, class_weight={0: 1, 1: 20}).fit(X, Y)
+        assert heavy.predict(X).sum() > plain
+
+
+@pytest.mark.parametrize("given", ["sample_weight", "class_weight"])
+def test_experts_without_weights_are_refused(given):
+    model, weights = quick(KNeighborsClassifier()), None
+    if given == "class_weight":
+        model.set_params(class_weight="balanced")
+    else:
+        weights = np.random.default_rng(0).uniform(size=len(X))
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight; leave"):
+        model.fit(X, np.minimum(Y + (X[:, 0] > 0.5), 1), sample_weight=weights)
+    assert not hasattr(model, "experts_")
+
+
+# ----------------------------------------------------------------------------------- inputs
+
+
+@pytest.mark.parametrize("scale", ["minmax", "standard", None])
+@pytest.mark.parametrize("gater", ["mlp", "local"])
+def test_csr_is_dense(gater, scale):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(200, 6)) * (rng.random((200, 6)) < 0.5)
+    y = (x[:, 0] > x[:, 1]).astype(int)
+    one = quick(SVC(), gater, scale=scale).fit(x, y)
+    other = quick(SVC(), gater, scale=scale).fit(sp.csr_array(x), y)
+    if scale == "standard":  # a mean cannot be taken from zeros that stay zeros
+        assert other.score(sp.csr_array(x), y) > 0.9
+        return
+    assert_array_equal(one.partition_, other.partition_)
+    assert_allclose(one.decision_function(x), other.decision_function(sp.csr_array(x)), atol=1e-3)
+    assert_allclose(other.decision_function(x), one.decision_function(x), atol=1e-3)
+
+
+def test_scales():
+    far = X * [1e3, 1e-3] + 7
+    for scale in ("minmax", "standard"):
+        assert quick(SVC(C=10), scale=scale).fit(far, Y).score(far, Y) > 0.9
+    assert quick(SVC(C=10), scale=None).fit(far, Y).score(far, Y) < 0.9
+
+
+def test_frames_have_names():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    model = quick().fit(frame, Y)
+    assert list(model.feature_names_in_) == ["width", "height"]
+    assert_array_equal(model.predict(frame), quick().fit(X, Y).predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["height", "width"]])
+
+
+def test_parameters_of_parts_can_be_set_and_searched():
+    model = quick(SVC(), MLPGater()).set_params(expert__C=3.0, gater__hidden_layer_sizes=(7,))
+    model.fit(X, Y)
+    assert model.experts_[0].C == 3.0
+    assert model.gater_.coefs_[0].shape == (2, 7)
+    assert not hasattr(model.expert, "classes_")
+    assert not hasattr(model.gater, "coefs_")
+    assert clone(model).get_params()["expert__C"] == 3.0
+
+
+# ----------------------------------------------------------------------------------- errors
+
+
+def test_fewer_rows_than_experts():
+    with pytest.raises(ValueError, match="n_experts=9 is more than the 5 training examples"):
+        quick(n_experts=9).fit(X[:5], [0, 1, 0, 1, 0])
+    model = quick(n_experts=5).fit(X[:5], [0, 1, 0, 1, 0])  # one example each
+    assert all(isinstance(expert, ConstantExpert) for expert in model.experts_)
+
+
+WRONG = {
+    "no scores": ({"expert": LinearRegression()}, TypeError, "LinearRegression has no decision_"),
+    "no probabilities": (
+        {"expert": LinearRegression(), "criterion": "likelihood"},
+        TypeError,
+        "no decision_function.*CalibratedClassifierCV",
+    ),
+    "gater": ({"gater": SklearnLinearSVC()}, TypeError, "LinearSVC has no predict_proba"),
+    "word": ({"gater": "global"}, ValueError, "'gater' parameter"),
+    "expert": ({"expert": "svc"}, ValueError, "'expert' parameter"),
+    "capacity": ({"capacity": 0.5}, ValueError, "'capacity' parameter"),
+    "tolerance": ({"gate_tolerance": 1.0}, ValueError, "'gate_tolerance' parameter"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_refused(wrong):
+    options, error, message = WRONG[wrong]
+    model = quick(**options)
+    with pytest.raises(error, match=message):
+        model.fit(X, Y)
+    assert not hasattr(model, "experts_")
+
+
+def test_the_remedy_of_the_message_works():
+    expert = CalibratedClassifierCV(SklearnLinearSVC(), cv=2)
+    assert quick(expert, n_experts=2).fit(X, Y).score(X, Y) > 0.85
+
+
+def test_no_probabilities_of_margins_and_no_partial_fit():
+    model = quick(SVC()).fit(X, Y)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        model.predict_proba(X)
+    with pytest.raises(AttributeError, match="has no partial_fit; use fit"):
+        model.partial_fit(X, Y)
+
+
+def test_asking_for_probabilities_does_not_use_up_a_generator():
+    results = []
+    for ask in (False, True):
+        model = quick(random_state=np.random.RandomState(3))
+        if ask:
+            assert hasattr(model, "predict_proba")
+        results.append(model.fit(X, Y))
+    assert_same_mixture(*results)
