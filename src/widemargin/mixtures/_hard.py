@@ -2,6 +2,7 @@
 
 import time
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -172,7 +173,7 @@ class HardMixture(IterativeModel):
             return clone(given)  # type: ignore[no-any-return]
         if not isinstance(given, str):
             return EstimatorGater(clone(given))
-        kinds: dict[str, type[Gater]] = {
+        kinds: dict[str, Callable[[], Gater]] = {
             "mlp": MLPGater,
             "local": GaussianGater,
             "uniform": UniformGater,
