@@ -7,6 +7,7 @@ from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.libsvm import load_libsvm, save_libsvm
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.linear_svm_path import LinearSVCCV, linear_svm_path
+from widemargin.mixtures import MixtureOfExpertsClassifier, MixtureOfExpertsRegressor
 from widemargin.mlp import MLPClassifier
 from widemargin.mlp_regression import MLPRegressor
 from widemargin.nilsson import NilssonMLPClassifier
@@ -35,6 +36,8 @@ __all__ = [
     "MLPClassifier",
     "MLPRegressor",
     "MarginPerceptron",
+    "MixtureOfExpertsClassifier",
+    "MixtureOfExpertsRegressor",
     "NilssonMLPClassifier",
     "NuSVC",
     "NuSVR",
