@@ -17,6 +17,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
@@ -60,13 +61,16 @@ class EMLearner:
         weights = examples.weights
         if mixture.standardize and random is not None:
             mixture.moments.update(as_rows(examples.X), self.order, weights)
-        self.inputs = mixture.inputs(examples.X)
+            if mixture.experts is not None and sp.issparse(examples.X):
+                mixture.moments.mean[...] = 0.0  # others see these rows: centring would fill them
+        inputs = mixture.inputs(examples.X)
+        self.panels = list(inputs.panels(self.order))  # all rows, standardised once
         self.y = examples.y[self.order]
         self.w = np.ones(len(self.order)) if weights is None else weights[self.order]
         self.updates = updates
         self.given_outputs: NDArray[Any] | None = None
         if mixture.experts is not None:
-            self.X = self.inputs.for_estimators(self.order)
+            self.X = inputs.for_estimators(self.order)
         if random is None:  # goes on
             self._ask_experts()
             self._e_step()
@@ -81,15 +85,14 @@ class EMLearner:
         spread = CRISPNESS / np.sqrt(layout.inputs)
         V = random.normal(scale=spread, size=(layout.inputs, layout.experts))
         zero = np.zeros(layout.experts)
-        panels = self.inputs.panels(self.order)
-        return np.concatenate([np.exp(log_gates(p.times(V, zero))) for _, p in panels])
+        return np.concatenate([np.exp(log_gates(p.times(V, zero))) for _, p in self.panels])
 
     def _e_step(self) -> tuple[float, float]:
         """Posteriors of the mixture; the sums of its criterion and errors."""
         layout = self.mixture.layout
         weights = layout.views(self.mixture.parameters)
         found, criterion, wrong = [], 0.0, 0.0
-        for places, panel in self.inputs.panels(self.order):
+        for places, panel in self.panels:
             done, y, w = layout.forward(weights, panel), self.y[places], self.w[places]
             f = self._outputs(done.outputs, places)
             h, total = self.criterion.posteriors(done.logits, f, y, weights["log_variance"])
@@ -157,7 +160,7 @@ class EMLearner:
         found = np.zeros_like(parameters)
         weights, gradient = layout.views(parameters), layout.views(found)
         value, total = 0.0, self.w.sum()
-        for places, panel in self.inputs.panels(self.order):
+        for places, panel in self.panels:
             done, share = layout.forward(weights, panel), self.w[places] / total
             f, h = self._outputs(done.outputs, places), self.posteriors[places]
             terms = self.criterion.expected(

@@ -62,8 +62,10 @@ class Inputs:
             yield places, self.take(places if order is None else order[places])
 
     def for_estimators(self, order: IntArray | slice) -> ArrayLike:
-        """Rows as an array or CSR matrix for other estimators: sparse ones are not centred."""
+        """Standardised rows for other estimators; sparse ones stay so if there is no mean."""
         X = self.X[order]
-        return (
-            X.multiply(1.0 / self.scale).tocsr() if sp.issparse(X) else (X - self.mean) / self.scale
-        )
+        if not sp.issparse(X):
+            return (X - self.mean) / self.scale
+        if np.any(self.mean):
+            return (X.toarray() - self.mean) / self.scale
+        return X.multiply(1.0 / self.scale).tocsr()
