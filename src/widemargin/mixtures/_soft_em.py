@@ -27,14 +27,15 @@ from widemargin._inputs import as_rows
 from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.mixtures._soft_criteria import LEAST_LOG_VARIANCE, Likelihood, errors, log_gates
-from widemargin.mixtures._soft_mixture import SoftMixture
+from widemargin.mixtures._soft_mixture import SoftLearner, SoftMixture
 
 M_STEPS = 20  # of L-BFGS in an M step, from where the last one ended
 CRISPNESS = 3.0  # deviation of the soft-max inputs of the first gates
+EVERYWHERE = 0.01  # the part of an example that is first shared out evenly
 LEAST_SHARE = 1e-8  # of all weight; an expert with less keeps what it knows
 
 
-class EMLearner:
+class EMLearner(SoftLearner):
     """Trains a `SoftMixture`: an epoch is an M step, then an E step; see `widemargin._fit.Learner`.
 
     Networks (the gater, and experts unless others are given) take some steps of L-BFGS, each of
@@ -54,9 +55,8 @@ class EMLearner:
         variance_shares: FloatArray | None = None,
     ) -> None:
         assert isinstance(mixture.criterion, Likelihood)
-        self.examples, self.mixture, self.criterion = examples, mixture, mixture.criterion
-        self.decay, self.n_jobs, self.variance_shares = decay, n_jobs, variance_shares
-        self.order = examples.order
+        super().__init__(examples, mixture, variance_shares)
+        self.criterion, self.decay, self.n_jobs = mixture.criterion, decay, n_jobs
         self.rows_per_call = len(self.order)
         weights = examples.weights
         if mixture.standardize and random is not None:
@@ -80,12 +80,13 @@ class EMLearner:
     # -------------------------------------------------------------------------------- E step
 
     def _first_posteriors(self, random: np.random.RandomState) -> FloatArray:
-        """Gates of a random linear gater: regions that a gater can learn."""
+        """Gates of a random linear gater: regions that a gater can learn, and a bit of all."""
         layout = self.mixture.layout
         spread = CRISPNESS / np.sqrt(layout.inputs)
         V = random.normal(scale=spread, size=(layout.inputs, layout.experts))
         zero = np.zeros(layout.experts)
-        return np.concatenate([np.exp(log_gates(p.times(V, zero))) for _, p in self.panels])
+        h = np.concatenate([np.exp(log_gates(p.times(V, zero))) for _, p in self.panels])
+        return (1 - EVERYWHERE) * h + EVERYWHERE / layout.experts
 
     def _e_step(self) -> tuple[float, float]:
         """Posteriors of the mixture; the sums of its criterion and errors."""
@@ -184,15 +185,6 @@ class EMLearner:
 
     # ------------------------------------------------------------------- what the loop needs
 
-    def validate(self) -> tuple[float, float] | None:
-        X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
-        if X is None or y is None:
-            return None
-        return self.mixture.measure(X, y, weights, self.variance_shares)
-
-    def margin(self) -> float | None:
-        return None
-
     def measures(self, criterion: float) -> dict[str, float]:
         penalty = self._penalty(self.mixture.parameters)
         return {
@@ -207,13 +199,7 @@ class EMLearner:
         self.mixture.parameters, self.mixture.experts = state
 
     def attributes(self) -> dict[str, Any]:
-        moments = self.mixture.moments
-        state = {"mean": moments.mean, "variance": moments.variance, "seen": moments.weight}
-        return {
-            **self.mixture.attributes(),
-            "n_updates_": self.updates,
-            "_state": state,
-        }
+        return super().attributes() | {"n_updates_": self.updates}
 
 
 def _fit_expert(expert: Any, X: ArrayLike, y: ArrayLike, weights: FloatArray) -> None:

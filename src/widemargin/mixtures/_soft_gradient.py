@@ -12,7 +12,7 @@ from widemargin._inputs import Standardization, as_rows
 from widemargin._model import Examples
 from widemargin._typing import FloatArray, IntArray
 from widemargin.mixtures._soft_criteria import LEAST_LOG_VARIANCE, errors
-from widemargin.mixtures._soft_mixture import SoftMixture
+from widemargin.mixtures._soft_mixture import SoftLearner, SoftMixture
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 OPERATIONS_PER_CALL = 300_000_000  # multiplications; some tens of milliseconds
@@ -34,7 +34,7 @@ class Steps:
         return Steps(self.first.copy(), self.second.copy(), *counts)
 
 
-class GradientLearner:
+class GradientLearner(SoftLearner):
     """Trains a `SoftMixture` in mini-batches; see `widemargin._fit.Learner`."""
 
     def __init__(
@@ -48,10 +48,8 @@ class GradientLearner:
         threads: int,
         variance_shares: FloatArray | None = None,
     ) -> None:
-        self.examples, self.mixture, self.steps = examples, mixture, steps
-        self.batch, self.decay, self.threads = batch, decay, threads
-        self.variance_shares = variance_shares
-        self.order = examples.order
+        super().__init__(examples, mixture, variance_shares)
+        self.steps, self.batch, self.decay, self.threads = steps, batch, decay, threads
         self.controller = ThreadpoolController()
         if mixture.standardize:
             self._standardize()
@@ -75,18 +73,15 @@ class GradientLearner:
             moments.carry_over(weights["first"], weights["first_bias"], before)
 
     def visit(self, order: IntArray, rate: float) -> Tally:
-        criterion = wrong = total = 0.0
+        tally = Tally(0, 0.0, 0.0, 0.0)
         with self.controller.limit(limits=self.threads, user_api="blas"):
             for first in range(0, len(order), self.batch):
-                Q, errors_, w = self._step(order[first : first + self.batch], rate)
-                criterion += float(Q @ w)
-                wrong += float(errors_ @ w)
-                total += float(w.sum())
-        self.steps.updates += len(order)
-        return Tally(len(order), criterion, wrong, total)
+                tally += self._step(order[first : first + self.batch], rate)
+        self.steps.updates += tally.updates
+        return tally
 
-    def _step(self, rows: IntArray, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """One batch: forward, criterion, backward, update. Q, errors and weights of its rows."""
+    def _step(self, rows: IntArray, rate: float) -> Tally:
+        """One batch: forward, criterion, backward, update."""
         mixture = self.mixture
         layout, panel, y = mixture.layout, self.inputs.take(rows), self.y[rows]
         weights, gradient = layout.views(mixture.parameters), layout.views(self.gradient)
@@ -105,8 +100,8 @@ class GradientLearner:
         self._adam(rate)
         variance = weights["log_variance"]
         np.maximum(variance, LEAST_LOG_VARIANCE, out=variance)
-        Q = terms.value.astype(np.float64)
-        return Q, errors(scores, y, self.variance_shares), w
+        wrong = errors(scores, y, self.variance_shares)
+        return Tally(len(rows), float(terms.value @ w), float(wrong @ w), float(w.sum()))
 
     def _adam(self, rate: float) -> None:
         """θ ← (1 − λα) θ for weights, then θ ← θ − λ m̂ / (√v̂ + ε) (Loshchilov and Hutter)."""
@@ -119,15 +114,6 @@ class GradientLearner:
         spread = np.sqrt(steps.second / (1 - BETA_2**steps.count)) + EPSILON
         parameters -= rate / (1 - BETA_1**steps.count) * steps.first / spread
 
-    def validate(self) -> tuple[float, float] | None:
-        X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
-        if X is None or y is None:
-            return None
-        return self.mixture.measure(X, y, weights, self.variance_shares)
-
-    def margin(self) -> float | None:
-        return None
-
     def measures(self, criterion: float) -> dict[str, float]:
         return {}
 
@@ -138,12 +124,9 @@ class GradientLearner:
         self.mixture.parameters, self.steps = state[0].copy(), state[1].copy()
 
     def attributes(self) -> dict[str, Any]:
-        steps, moments = self.steps, self.mixture.moments
-        state = {"first": steps.first.copy(), "second": steps.second.copy()}
+        steps = self.steps
+        moments = {"first": steps.first.copy(), "second": steps.second.copy()}
         counts = {"count": steps.count, "rows": steps.rows, "weight": steps.weight}
-        statistics = {"mean": moments.mean, "variance": moments.variance, "seen": moments.weight}
-        return {
-            **self.mixture.attributes(),
-            "n_updates_": steps.updates,
-            "_state": state | counts | statistics,
-        }
+        found = super().attributes()
+        found["_state"] |= moments | counts
+        return found | {"n_updates_": steps.updates}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._inputs import Standardization
+from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mixtures._soft_criteria import Criterion, errors, log_gates
 from widemargin.mixtures._soft_inputs import Inputs
@@ -84,12 +85,45 @@ class SoftMixture:
         criterion, error = means
         return float(criterion), float(error)
 
+
+class SoftLearner:
+    """What the learners of soft mixtures share; see `widemargin._fit.Learner`.
+
+    For a regression `variance_shares` says how squared errors are counted.
+    """
+
+    def __init__(
+        self, examples: Examples, mixture: SoftMixture, variance_shares: FloatArray | None
+    ) -> None:
+        self.examples, self.mixture, self.variance_shares = examples, mixture, variance_shares
+        self.order = examples.order
+
+    def validate(self) -> tuple[float, float] | None:
+        X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
+        if X is None or y is None:
+            return None
+        return self.mixture.measure(X, y, weights, self.variance_shares)
+
+    def margin(self) -> float | None:
+        return None
+
     def attributes(self) -> dict[str, Any]:
-        mean, scale = self.statistics
-        found: dict[str, Any] = {"feature_mean_": mean, "feature_scale_": scale}
-        found |= {"_parameters": self.parameters.copy(), "_sizes": asdict(self.layout)}
-        if self.experts is not None:
-            found["experts_"] = deepcopy(self.experts)
+        mixture = self.mixture
+        mean, scale = mixture.statistics
+        moments = mixture.moments
+        found: dict[str, Any] = {
+            "feature_mean_": mean,
+            "feature_scale_": scale,
+            "_parameters": mixture.parameters.copy(),
+            "_sizes": asdict(mixture.layout),
+            "_state": {
+                "mean": moments.mean,
+                "variance": moments.variance,
+                "seen": moments.weight,
+            },
+        }
+        if mixture.experts is not None:
+            found["experts_"] = deepcopy(mixture.experts)
         return found
 
 
