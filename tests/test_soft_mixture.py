@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*reached max_iter")
 @every_solver
 @every_target
 def test_learns_what_no_linear_model_can(solver, target):
-    model, y = problem(target, solver, n_experts=4, max_iter=150)
+    model, y = problem(target, solver, n_experts=4, max_iter=60 if "em" in solver else 150)
     assert model.fit(X, y).score(X, y) > 0.93
     assert model.history_[-1]["error"] < model.history_[0]["error"]
 

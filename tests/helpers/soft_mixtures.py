@@ -80,7 +80,7 @@ SOLVERS = {
     "likelihood": {"learning_rate_init": 0.01, "n_hidden": 10, "gater_units": 10},
     "mse": {"criterion": "mse", "learning_rate_init": 0.01, "n_hidden": 10, "gater_units": 10},
     "em": {"solver": "em"},
-    "em of networks": {"solver": "em", "n_hidden": 5, "gater_units": 5},
+    "em of networks": {"solver": "em", "n_hidden": 5, "gater_units": 5, "activation": "tanh"},
 }
 OPTIONS = {"n_experts": 3, "max_iter": 6, "tol": None, "random_state": 0}
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
