@@ -45,7 +45,7 @@ class MixtureOfExpertsClassifier(SoftMixtureModel, IterativeClassifier):
         0 for ``solver="em"``.
     gater_units : int or "auto", default="auto"
         Hidden units of the gater, with the same meaning.
-    activation : {"relu", "tanh"}, default="relu"
+    activation : {"tanh", "relu"}, default="tanh"
         The transfer function of hidden units.
     criterion : {"likelihood", "mse"}, default="likelihood"
         "likelihood" minimises −log P(y|x), with logistic experts for two classes and soft-max
@@ -165,7 +165,7 @@ class MixtureOfExpertsClassifier(SoftMixtureModel, IterativeClassifier):
         *,
         n_hidden: int | str = "auto",
         gater_units: int | str = "auto",
-        activation: str = "relu",
+        activation: str = "tanh",
         criterion: str = "likelihood",
         solver: str = "gradient",
         expert: ArrayLike = None,

@@ -34,7 +34,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
         0 for ``solver="em"``.
     gater_units : int or "auto", default="auto"
         Hidden units of the gater, with the same meaning.
-    activation : {"relu", "tanh"}, default="relu"
+    activation : {"tanh", "relu"}, default="tanh"
         The transfer function of hidden units.
     criterion : {"likelihood", "mse"}, default="likelihood"
         "likelihood" minimises −log p(y|x) with Gaussian experts, whose common variance σ² is
@@ -138,7 +138,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
         *,
         n_hidden: int | str = "auto",
         gater_units: int | str = "auto",
-        activation: str = "relu",
+        activation: str = "tanh",
         criterion: str = "likelihood",
         solver: str = "gradient",
         expert: ArrayLike = None,
