@@ -136,7 +136,8 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
 
     Examples
     --------
-    >>>     >>> from widemargin import MLPRegressor
+    >>> import numpy as np
+    >>> from widemargin import MLPRegressor
     >>> X = np.linspace(-3, 3, 400)[:, None]
     >>> y = 1000 * np.sin(X[:, 0])
     >>> model = MLPRegressor((50, 50), learning_rate_init=0.01, tol=None, random_state=0)
