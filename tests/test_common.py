@@ -9,6 +9,7 @@ import re
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import widemargin
@@ -21,6 +22,8 @@ from widemargin import (
     LinearSVC,
     LinearSVCCV,
     MarginPerceptron,
+    MixtureOfExpertsClassifier,
+    MixtureOfExpertsRegressor,
     MLPClassifier,
     MLPRegressor,
     NilssonMLPClassifier,
@@ -53,6 +56,12 @@ VARIANTS = [
     MLPClassifier(solver="sgd", momentum=0.0, batch_size=1, learning_rate_init=0.01),
     MLPRegressor((20, 10), "tanh", solver="adamw", early_stopping=True, learning_rate_init=0.01),
     MLPRegressor(criterion="epsilon_insensitive", learning_rate_init=0.01),
+    MixtureOfExpertsClassifier(3, solver="em", max_iter=10),
+    MixtureOfExpertsClassifier(3, n_hidden=5, criterion="mse", learning_rate_init=0.03),
+    MixtureOfExpertsClassifier(2, solver="em", expert=LogisticRegression(), max_iter=3),
+    MixtureOfExpertsRegressor(3, n_hidden=0, learning_rate="one_cycle", learning_rate_init=0.03),
+    MixtureOfExpertsRegressor(2, solver="em", n_hidden=3, gater_units=3, max_iter=10),
+    MixtureOfExpertsRegressor(2, solver="em", expert=Ridge(), max_iter=3),
     NilssonMLPClassifier(n_units=51, encoding="hat"),
     SimpleMLPClassifier(n_units=50, encoding=None),
     SimpleMLPClassifier(n_units=70, n_committees=2, dropout=0.2, average=True, multi_class="ovr"),

@@ -11,6 +11,8 @@ from widemargin.mixtures import (
     GaussianGater,
     HardMixtureClassifier,
     HardMixtureRegressor,
+    MixtureOfExpertsClassifier,
+    MixtureOfExpertsRegressor,
     MLPGater,
     UniformGater,
 )
@@ -46,6 +48,8 @@ __all__ = [
     "MLPGater",
     "MLPRegressor",
     "MarginPerceptron",
+    "MixtureOfExpertsClassifier",
+    "MixtureOfExpertsRegressor",
     "NilssonMLPClassifier",
     "NuSVC",
     "NuSVR",

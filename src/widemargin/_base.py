@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._inputs import check_labels, encode_labels, example_weights
+from widemargin._inputs import check_labels, encode_labels, example_weights, target_moments
 from widemargin._model import LOOP_CONSTRAINTS, Examples, IterativeModel, all_or_nothing
 from widemargin._typing import ArrayLike, FloatArray
 
@@ -16,6 +16,7 @@ __all__ = [
     "IterativeClassifier",
     "IterativeModel",
     "IterativeRegressor",
+    "StandardizedRegressor",
     "all_or_nothing",
 ]
 
@@ -217,3 +218,36 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+class StandardizedRegressor(IterativeRegressor):
+    """Base of regressions whose targets are standardised inside, so that steps have no unit.
+
+    The mean and standard deviation are those of the first examples; ``standardize=False`` leaves
+    targets alone.
+    """
+
+    def _standardize_targets(self, examples: Examples, *, resume: bool) -> None:
+        """Measures the targets, unless that was done, and puts standardised ones in place."""
+        if not resume:
+            self._measure_targets(examples)
+        examples.y = (examples.y - self._target_mean) / self._target_scale
+        if examples.y_val is not None:
+            examples.y_val = (examples.y_val - self._target_mean) / self._target_scale
+
+    def _measure_targets(self, examples: Examples) -> None:
+        """Means and standard deviations, 1 for constant targets."""
+        mean, variance = target_moments(examples.y, examples.order, examples.weights)
+        spread = np.sqrt(variance)
+        self._target_mean = mean if self.standardize else np.zeros_like(mean)
+        self._target_scale = spread if self.standardize else np.ones_like(mean)
+        self._target_variance = (spread / self._target_scale) ** 2
+
+    @property
+    def _variance_shares(self) -> FloatArray:
+        """1/(K · variance) of each of the K targets: how squared errors are counted."""
+        return np.asarray(1.0 / (self.n_outputs_ * self._target_variance))
+
+    def _in_units(self, outputs: FloatArray) -> FloatArray:
+        """Standardised outputs in the units of y."""
+        return np.asarray(outputs * self._target_scale + self._target_mean)

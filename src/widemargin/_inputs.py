@@ -183,3 +183,9 @@ class Standardization:
         self.mean = self.mean + share * shift
         self.variance = variance
         self.weight += total
+
+    def carry_over(self, W: FloatArray, b: FloatArray, before: "Standardization") -> None:
+        """Changes a layer, in place, so that it computes what it did with earlier statistics."""
+        raw = W / before.scale[:, None]
+        b += (self.mean - before.mean) @ raw
+        W[...] = raw * self.scale[:, None]

@@ -5,7 +5,7 @@ belong to standardised inputs :math:`\hat x = (x - m)/s`. When more examples mov
 the first layer is changed so that the network computes what it did before.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -179,14 +179,11 @@ class NetworkLearner:
     def _standardize(self) -> None:
         """Statistics with these examples; the first layer then computes what it did before."""
         moments = self.state.moments
-        mean, scale, known = moments.mean, moments.scale, moments.weight > 0
+        before = replace(moments)
         moments.update(self.rows, self.order, self.examples.weights)
-        if not known:
-            return
-        W, b = self.architecture.layers(self.state.parameters)[0]
-        raw = W / scale[:, None]
-        b += (moments.mean - mean) @ raw
-        W[...] = raw * moments.scale[:, None]
+        if before.weight > 0:
+            W, b = self.architecture.layers(self.state.parameters)[0]
+            moments.carry_over(W, b, before)
 
     @property
     def statistics(self) -> tuple[FloatArray | None, FloatArray | None]:

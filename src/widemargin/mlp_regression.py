@@ -3,12 +3,10 @@ r"""Multi-layer perceptrons for regression (thesis 3.4): the networks of `widema
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
-from widemargin._base import Examples, IterativeRegressor
-from widemargin._inputs import target_moments
+from widemargin._base import Examples, StandardizedRegressor
 from widemargin._mlp import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin._network import NetworkLearner
 from widemargin._typing import ArrayLike, FloatArray
@@ -16,7 +14,7 @@ from widemargin._typing import ArrayLike, FloatArray
 __all__ = ["MLPRegressor"]
 
 
-class MLPRegressor(NetworkModel, IterativeRegressor):
+class MLPRegressor(NetworkModel, StandardizedRegressor):
     r"""Multi-layer perceptron for one target or several, trained by stochastic gradient.
 
     Minimises, over the weights W and biases b of all layers,
@@ -148,7 +146,7 @@ class MLPRegressor(NetworkModel, IterativeRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IterativeRegressor._parameter_constraints,
+        **StandardizedRegressor._parameter_constraints,
         **NETWORK_CONSTRAINTS,
         "criterion": [StrOptions({"mse", "epsilon_insensitive"})],
         "tube": [Interval(Real, 0, None, closed="left")],
@@ -226,23 +224,11 @@ class MLPRegressor(NetworkModel, IterativeRegressor):
         return int(self.n_outputs_)
 
     def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
-        if not resume:
-            self._measure_targets(examples)
-        examples.y = (examples.y - self._target_mean) / self._target_scale
-        if examples.y_val is not None:
-            examples.y_val = (examples.y_val - self._target_mean) / self._target_scale
+        self._standardize_targets(examples, resume=resume)
         return super()._learner(examples, resume=resume)
 
-    def _measure_targets(self, examples: Examples) -> None:
-        """Means and standard deviations, 1 for constant targets."""
-        mean, variance = target_moments(examples.y, examples.order, examples.weights)
-        spread = np.sqrt(variance)
-        self._target_mean = mean if self.standardize else np.zeros_like(mean)
-        self._target_scale = spread if self.standardize else np.ones_like(mean)
-        self._target_variance = (spread / self._target_scale) ** 2
-
     def _error_scale(self, examples: Examples) -> FloatArray:
-        return np.asarray(1.0 / (self.n_outputs_ * self._target_variance))
+        return self._variance_shares
 
     def _scores(self, X: ArrayLike) -> FloatArray:
-        return np.asarray(self._outputs(X) * self._target_scale + self._target_mean)
+        return self._in_units(self._outputs(X))

@@ -20,7 +20,16 @@ import numpy as np
 from widemargin._typing import FloatArray
 from widemargin.criteria import Criterion
 
-__all__ = ["SLANT", "TRANSFERS", "Network", "criterion", "gradients", "outputs", "update"]
+__all__ = [
+    "SLANT",
+    "TRANSFERS",
+    "Network",
+    "back_propagate",
+    "criterion",
+    "gradients",
+    "outputs",
+    "update",
+]
 
 SLANT = 0.01  # ε of the slanted tanh (Bottou 1991): tanh z + ε z
 
@@ -120,20 +129,33 @@ def gradients(
     nu: float = 0.0,
 ) -> tuple[float, list[FloatArray]]:
     """J of a batch and its gradient by back-propagation, in the order of `parameters`."""
-    values, slopes = _forward(network, X)
-    Q, delta = criterion(q, y, values[-1])
+    Q, delta = criterion(q, y, outputs(network, X))
     weights = np.ones(len(X)) if sample_weight is None else sample_weight
-    delta = delta * weights[:, None] / len(X)
+    found = back_propagate(network, X, delta * weights[:, None] / len(X))
     decays = [nu] * (len(network.weights) - 1) + [mu]
     J = float(Q @ weights) / len(X)
+    for k, (W, decay) in enumerate(zip(network.weights, decays, strict=True)):
+        J += decay / 2 * float(np.sum(W**2))
+        found[2 * k] += decay * W
+    return J, found
+
+
+def back_propagate(network: Network, X: FloatArray, delta: FloatArray) -> list[FloatArray]:
+    """The gradient, in the order of `parameters`, from the derivatives in the outputs.
+
+    Examples
+    --------
+    >>> network = Network([np.array([[2.0]])], [np.zeros(1)], "tanh")  # f = 2 x
+    >>> back_propagate(network, np.array([[3.0], [5.0]]), np.ones((2, 1)))
+    [array([[8.]]), array([2.])]
+    """
+    values, slopes = _forward(network, X)
     found: list[FloatArray] = []
     for k in reversed(range(len(network.weights))):
-        W = network.weights[k]
-        J += decays[k] / 2 * float(np.sum(W**2))
-        found = [values[k].T @ delta + decays[k] * W, delta.sum(0), *found]
+        found = [values[k].T @ delta, delta.sum(0), *found]
         if k > 0:
-            delta = (delta @ W.T) * slopes[k - 1]
-    return J, found
+            delta = (delta @ network.weights[k].T) * slopes[k - 1]
+    return found
 
 
 def update(

@@ -1,4 +1,4 @@
-"""Mixtures of experts (thesis 3.5, chapter 6): gaters."""
+"""Mixtures of experts: models made of models, f(x) = Σ_k g_k(x) f_k(x)."""
 
 from widemargin.mixtures._estimator_gater import EstimatorGater
 from widemargin.mixtures._gater import Gater, UniformGater
@@ -6,6 +6,8 @@ from widemargin.mixtures._gaussian_gater import GaussianGater
 from widemargin.mixtures._mlp_gater import MLPGater
 from widemargin.mixtures.hard import HardMixtureClassifier
 from widemargin.mixtures.hard_regression import HardMixtureRegressor
+from widemargin.mixtures.soft import MixtureOfExpertsClassifier
+from widemargin.mixtures.soft_regression import MixtureOfExpertsRegressor
 
 __all__ = [
     "EstimatorGater",
@@ -14,5 +16,7 @@ __all__ = [
     "HardMixtureClassifier",
     "HardMixtureRegressor",
     "MLPGater",
+    "MixtureOfExpertsClassifier",
+    "MixtureOfExpertsRegressor",
     "UniformGater",
 ]
