@@ -81,7 +81,7 @@ def test_any_classifier_is_an_expert(name):
 def test_both_criteria(name, criterion):
     expert = EXPERTS[name]
     if criterion == "tanh_mse" and not hasattr(expert, "decision_function"):
-        with pytest.raises(TypeError, match="decision_function.*choose another"):
+        with pytest.raises(TypeError, match=r"decision_function.*choose another"):
             quick(expert, criterion=criterion).fit(X, Y)
         return
     model = quick(expert, criterion=criterion, n_iter=2).fit(X, Y)
@@ -368,7 +368,9 @@ def test_parameters_of_parts_can_be_set_and_searched():
 
 
 def test_fewer_rows_than_experts():
-    with pytest.raises(ValueError, match="n_experts=9 is more than the 5 training examples"):
+    with pytest.raises(
+        ValueError, match="n_experts=9 is more than n_samples=5, the training examples"
+    ):
         quick(n_experts=9).fit(X[:5], [0, 1, 0, 1, 0])
     model = quick(n_experts=5).fit(X[:5], [0, 1, 0, 1, 0])  # one example each
     assert all(isinstance(expert, ConstantExpert) for expert in model.experts_)
@@ -379,7 +381,7 @@ WRONG = {
     "no probabilities": (
         {"expert": LinearRegression(), "criterion": "likelihood"},
         TypeError,
-        "no decision_function.*CalibratedClassifierCV",
+        r"no decision_function.*CalibratedClassifierCV",
     ),
     "gater": ({"gater": SklearnLinearSVC()}, TypeError, "LinearSVC has no predict_proba"),
     "word": ({"gater": "global"}, ValueError, "'gater' parameter"),

@@ -5,6 +5,7 @@ from typing import Any
 from widemargin.committee import SimpleMLPClassifier
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.linear_svm import LinearSVC
+from widemargin.mixtures import HardMixtureClassifier
 from widemargin.mlp import MLPClassifier
 from widemargin.nilsson import NilssonMLPClassifier
 from widemargin.perceptron import MarginPerceptron, Perceptron
@@ -22,6 +23,7 @@ MODELS: dict[str, type[Any]] = {
     "mlp": MLPClassifier,
     "simple-mlp": SimpleMLPClassifier,
     "nilsson-mlp": NilssonMLPClassifier,
+    "hard-mixture": HardMixtureClassifier,
     "svc": SVC,
     "nu-svc": NuSVC,
 }
