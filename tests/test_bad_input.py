@@ -33,7 +33,7 @@ NAMES = [
     and is_classifier(getattr(widemargin, name)())
 ]
 every = pytest.mark.parametrize("name", NAMES)
-ONLINE = [name for name in NAMES if hasattr(getattr(widemargin, name), "partial_fit")]
+ONLINE = [name for name in NAMES if hasattr(getattr(widemargin, name)(), "partial_fit")]
 every_online = pytest.mark.parametrize("name", ONLINE)
 
 

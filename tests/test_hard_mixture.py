@@ -368,7 +368,7 @@ def test_parameters_of_parts_can_be_set_and_searched():
 
 
 def test_fewer_rows_than_experts():
-    with pytest.raises(ValueError, match="n_experts=9 is more than the 5 training examples"):
+    with pytest.raises(ValueError, match="n_experts=9 is more than n_samples=5"):
         quick(n_experts=9).fit(X[:5], [0, 1, 0, 1, 0])
     model = quick(n_experts=5).fit(X[:5], [0, 1, 0, 1, 0])  # one example each
     assert all(isinstance(expert, ConstantExpert) for expert in model.experts_)
@@ -379,7 +379,7 @@ WRONG = {
     "no probabilities": (
         {"expert": LinearRegression(), "criterion": "likelihood"},
         TypeError,
-        "no decision_function.*CalibratedClassifierCV",
+        r"no decision_function.*CalibratedClassifierCV",
     ),
     "gater": ({"gater": SklearnLinearSVC()}, TypeError, "LinearSVC has no predict_proba"),
     "word": ({"gater": "global"}, ValueError, "'gater' parameter"),

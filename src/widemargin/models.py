@@ -5,7 +5,7 @@ from typing import Any
 from widemargin.committee import SimpleMLPClassifier
 from widemargin.kernel_perceptron import KernelPerceptron
 from widemargin.linear_svm import LinearSVC
-from widemargin.mixtures import MixtureOfExpertsClassifier
+from widemargin.mixtures import HardMixtureClassifier, MixtureOfExpertsClassifier
 from widemargin.mlp import MLPClassifier
 from widemargin.nilsson import NilssonMLPClassifier
 from widemargin.perceptron import MarginPerceptron, Perceptron
@@ -23,6 +23,7 @@ MODELS: dict[str, type[Any]] = {
     "mlp": MLPClassifier,
     "simple-mlp": SimpleMLPClassifier,
     "nilsson-mlp": NilssonMLPClassifier,
+    "hard-mixture": HardMixtureClassifier,
     "mixture-of-experts": MixtureOfExpertsClassifier,
     "svc": SVC,
     "nu-svc": NuSVC,

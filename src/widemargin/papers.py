@@ -3,9 +3,11 @@
 Each run chooses hyper-parameters on validation rows and tests the winner alone.
 """
 
+import time
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from widemargin.committee import SimpleMLPClassifier
-from widemargin.datasets import fetch_connect4, fetch_forest, fetch_mnist
+from widemargin.datasets import fetch_connect4, fetch_forest, fetch_mnist, make_toy_mixture
+from widemargin.mixtures import HardMixtureClassifier, MLPGater
 from widemargin.mlp import MLPClassifier
 from widemargin.nilsson import NilssonMLPClassifier
 from widemargin.perceptron import MarginPerceptron, Perceptron
 from widemargin.svm import SVC
 
-__all__ = ["PUBLISHED_CHANGES", "Result", "fleuret_mnist", "table_7_1", "table_8_1", "table_8_2"]
+__all__ = [
+    "PUBLISHED_CHANGES",
+    "Result",
+    "figure_6_1",
+    "fleuret_mnist",
+    "table_7_1",
+    "table_8_1",
+    "table_8_2",
+]
 
 #: Changes per epoch in Fleuret's lecture, MNIST 0 against 1.
 PUBLISHED_CHANGES = (64, 24, 10, 6, 5, 4, 3, 2, 0)
@@ -92,6 +103,72 @@ def fleuret_mnist(max_epochs: int = 50) -> list[dict[str, float]]:
         if rows[-1]["changes"] == 0:
             break
     return rows
+
+
+def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
+    """Figure 6.1: a line, a Gaussian SVM, and two lines with a linear gater on the toy problem.
+
+    10,000 training and 10,000 test examples, as published; the classes themselves are ours (see
+    `make_toy_mixture`), for the thesis shows a picture of them only. The picture of the boundaries
+    and gates is written to `path`, if it is given; that needs matplotlib.
+
+    Returns
+    -------
+    list of dict
+        ``model``, ``test_error`` (per cent) and ``seconds`` of the training.
+    """
+    X, y = make_toy_mixture(20_000, random_state=seed)
+    gater = MLPGater((), learning_rate_init=0.1)
+    line = SVC(kernel="linear", cache_size=1000)
+    models = {
+        "linear SVM": line,
+        "Gaussian SVM": SVC(gamma=5.0, cache_size=1000),
+        "two linear SVMs, linear gater": HardMixtureClassifier(
+            line, gater, n_experts=2, n_iter=10, scale=None, random_state=seed
+        ),
+    }
+    rows = []
+    for name, model in models.items():
+        start = time.perf_counter()
+        model.fit(X[:10_000], y[:10_000])
+        seconds = time.perf_counter() - start
+        error = 100 * (1 - model.score(X[10_000:], y[10_000:]))
+        rows.append({"model": name, "test_error": error, "seconds": seconds})
+    if path is not None:
+        _draw_figure_6_1(path, models, rows, X[10_000:10_400], y[10_000:10_400])
+    return rows
+
+
+def _draw_figure_6_1(
+    path: Path, models: dict[str, Any], rows: list[dict[str, Any]], X: Any, y: Any
+) -> None:
+    """Boundaries of the models, then the gates with the line of each expert."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from widemargin.plots import MarginDisplay, draw_gates
+
+    figure, axes = plt.subplots(2, 2, figsize=(10, 10), layout="constrained")
+    for axis, row, letter in zip(axes.flat, rows, "abc", strict=False):
+        MarginDisplay.from_estimator(models[row["model"]], X, y, ax=axis)
+        axis.set_title(f"({letter}) {row['model']}: {row['test_error']:.1f} % errors", fontsize=11)
+    mixture = models[rows[-1]["model"]]
+    last = draw_gates(mixture, X, ax=axes.flat[-1])
+    (left, right), (bottom, top) = last.get_xlim(), last.get_ylim()
+    x1, x2 = np.meshgrid(np.linspace(left, right, 200), np.linspace(bottom, top, 200))
+    grid = np.column_stack([x1.ravel(), x2.ravel()])
+    for expert in mixture.experts_:
+        f = expert.decision_function(grid).reshape(x1.shape)
+        last.contour(x1, x2, f, levels=[0.0], colors="black", linewidths=1.0, linestyles="dashed")
+    f = mixture.decision_function(grid).reshape(x1.shape)
+    last.contour(x1, x2, f, levels=[0.0], colors="black", linewidths=2.2)
+    last.set_title("(d) the gater's choice; dashed: each expert's own line", fontsize=11)
+    for axis in axes.flat:
+        axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
 
 
 def table_7_1(seed: int = 0) -> list[Result]:

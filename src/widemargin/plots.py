@@ -8,10 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
 
-__all__ = ["MarginDisplay", "draw_validation_curve"]
+__all__ = ["MarginDisplay", "draw_gates", "draw_validation_curve"]
 
 CLASS_COLOURS = ("#c0392b", "#1f5fa8")
 LIGHT_COLOURS = ("#f6dcd8", "#d8e4f3")
+EXPERT_COLOURS = ("#f2c14e", "#5aaa95", "#b388c9", "#e08e79", "#8fb1d9", "#a3a847", "#c9a27e")
 
 
 class MarginDisplay:
@@ -118,6 +119,58 @@ class MarginDisplay:
             shown = X[positive == kind]
             edge = {"facecolors": "none"} if marker == "o" else {}
             self.ax_.scatter(*shown.T, s=14, linewidths=0.9, marker=marker, color=colour, **edge)
+
+
+def draw_gates(estimator: Any, X: ArrayLike, *, ax: Any = None, grid_resolution: int = 200) -> Any:
+    """Draws which expert a mixture of experts believes: a colour an expert, mixed as the gates.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted mixture over two inputs, with the method `gates`.
+    X : array-like of shape (n_samples, 2)
+        The examples; they set the limits of the picture.
+    ax : matplotlib axes, optional
+        Where to draw.
+    grid_resolution : int, default=200
+        Points of the grid in each direction.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes.
+
+    Examples
+    --------
+    >>> from widemargin import SVC, HardMixtureClassifier
+    >>> from widemargin.datasets import make_toy_mixture
+    >>> from widemargin.plots import draw_gates
+    >>> X, y = make_toy_mixture(200, random_state=0)
+    >>> clf = HardMixtureClassifier(SVC(kernel="linear"), n_experts=2, random_state=0).fit(X, y)
+    >>> draw_gates(clf, X).get_title()
+    'gates of 2 experts'
+    """
+    check_is_fitted(estimator)
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X has shape {X.shape}; a plane has two inputs")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots()
+    from matplotlib.colors import to_rgb
+
+    low, high = X.min(0), X.max(0)
+    sides = [np.linspace(*ends, grid_resolution) for ends in zip(low, high, strict=True)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1)
+    gates = estimator.gates(grid.reshape(-1, 2))
+    n_experts = gates.shape[1]
+    colours = [to_rgb(EXPERT_COLOURS[k % len(EXPERT_COLOURS)]) for k in range(n_experts)]
+    extent = (low[0], high[0], low[1], high[1])
+    picture = (gates @ np.array(colours)).reshape(*grid.shape[:2], 3).clip(0, 1)
+    ax.imshow(picture, origin="lower", extent=extent, aspect="auto", interpolation="bilinear")
+    ax.set(xlim=extent[:2], ylim=extent[2:], title=f"gates of {n_experts} experts")
+    return ax
 
 
 def draw_validation_curve(

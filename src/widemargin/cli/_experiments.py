@@ -28,16 +28,13 @@ def demo(
     """Train every model, print a table, draw the boundaries."""
     from widemargin.demo import demo_data, draw_boundaries, run_models
 
-    check_output(output)
+    picture = _picture(output)
     with err.status("Loading the data"):
         name, data = demo_data()
     rows = list(run_models(data)) if json else _show_models(name, run_models(data))
-    picture = output if find_spec("matplotlib") else None
     if picture is not None:
         with err.status("Drawing the boundaries"):
             draw_boundaries(picture)
-    else:
-        say("warning: no picture; it needs matplotlib: pip install 'widemargin[plot]'", "yellow")
     if json:
         print_json({"data": name, "models": rows, "picture": picture})
     elif picture is not None:
@@ -92,6 +89,39 @@ def fleuret(json: JsonOption = False) -> None:
             "" if math.isnan(row["published"]) else f"{row['published']:.0f}",
         )
     out.print(table)
+
+
+@papers.command("figure-6.1")
+def figure_6_1(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Picture to write.")] = Path(
+        "figure-6.1.png"
+    ),
+    json: JsonOption = False,
+) -> None:
+    """Figure 6.1 of the thesis: two linear SVMs and a linear gater make a wedge."""
+    from widemargin.papers import figure_6_1 as run
+
+    picture = _picture(output)
+    with err.status("Training on the toy problem of 6.5.1"):
+        rows = run(picture)
+    if json:
+        print_json({"models": rows, "picture": picture})
+        return
+    table = _table("The toy problem of 6.5.1", ["model"], "test\nerror %", "seconds")
+    for row in rows:
+        table.add_row(row["model"], f"{row['test_error']:.2f}", f"{row['seconds']:.2f}")
+    out.print(table)
+    if picture is not None:
+        out.print(f"Boundaries and gates: {picture}", markup=False, soft_wrap=True)
+
+
+def _picture(output: Path) -> Path | None:
+    """The file to draw into, if there is something to draw with."""
+    check_output(output)
+    if find_spec("matplotlib"):
+        return output
+    say("warning: no picture; it needs matplotlib: pip install 'widemargin[plot]'", "yellow")
+    return None
 
 
 SeedsOption = Annotated[int, typer.Option(min=1, help="Number of random seeds.")]

@@ -144,7 +144,7 @@ def _check_model(estimator: Any) -> None:
     from widemargin.models import MODELS
 
     if not hasattr(estimator, "partial_fit"):
-        able = [name for name, cls in MODELS.items() if hasattr(cls, "partial_fit")]
+        able = [name for name, cls in MODELS.items() if hasattr(cls(), "partial_fit")]
         raise ValueError(
             f"{type(estimator).__name__} needs all data at once; use one of {', '.join(able)}, or "
             "leave out --stream"

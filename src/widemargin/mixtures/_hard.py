@@ -202,8 +202,8 @@ class HardMixture(IterativeModel):
             return max(1, round(count / ROWS_PER_EXPERT))
         if self.n_experts > count:
             raise ValueError(
-                f"n_experts={self.n_experts} is more than the {count} training examples; every "
-                "expert needs some"
+                f"n_experts={self.n_experts} is more than n_samples={count}, the training "
+                "examples; every expert needs some"
             )
         return int(self.n_experts)
 

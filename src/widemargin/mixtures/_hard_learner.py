@@ -12,6 +12,7 @@ for the expert :math:`k_l` of each example: (6.6) and (6.7).
 
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import delayed
 
 from widemargin._fit import Tally, interrupt_flag
@@ -95,7 +97,8 @@ class MixtureLearner:
         with self._timed("outputs"):
             outputs = self._outputs(heard, rows)
         log_p = self._log_p(outputs, goal, partition[rows], gater)
-        with self._timed("gater"):
+        with self._timed("gater"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration goes on
             gater.fit(
                 self._rows(rows),
                 outputs=outputs,

@@ -107,7 +107,8 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         Seconds after which training stops. Experts of the first iteration are always trained; a
         later one that is not complete keeps the experts of the one before.
     warm_start : bool, default=False
-        Whether `fit` goes on with more iterations, on the same examples.
+        Whether `fit` goes on with more iterations, on the same examples. With an int as
+        `random_state` two fits of two iterations are the same as one of four.
     n_jobs : int or None, default=None
         Experts at the same time, in threads; None: all CPUs. Any backend of joblib can be chosen
         around `fit`, as ``with joblib.parallel_config("loky")``. The result does not depend on it.
@@ -157,8 +158,9 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
     -----
     With probabilities the bound :math:`J = -\sum_l \log P(y_l, k_l | x_l)`, for the expert k of
     each example's subset, is never below the negative log-likelihood of the mixture. Training an
-    expert or the gater to its optimum lowers it, and so does ``reassign="posterior"`` with
-    ``capacity=None``. For margins there is no such theory.
+    expert or a local gater to its optimum lowers it, and so does ``reassign="posterior"`` with
+    ``capacity=None``; a global gater lowers the likelihood instead, which J bounds. For margins
+    there is no such theory.
 
     References
     ----------
@@ -248,8 +250,7 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
             Probabilities, in the order of `classes_`.
         """
         check_is_fitted(self)
-        p = self._mixture(self._check_X(X))
-        return np.asarray(p / p.sum(1, keepdims=True))
+        return self._probabilities(self._check_X(X))
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
@@ -271,9 +272,15 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
     # ----------------------------------------------------------------------------- helpers
 
     def _scores(self, X: ArrayLike) -> FloatArray:
-        m = self._mixture(X)
-        two = self._speech[0] == "probability" and m.shape[1] == 2
-        return m[:, 1:] - m[:, :1] if two else m
+        if self._speech[0] != "probability":
+            return self._mixture(X)
+        p = self._probabilities(X)
+        return p[:, 1:] - p[:, :1] if p.shape[1] == 2 else p
+
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
+        """They add up to one, also where some experts were not asked."""
+        p = self._mixture(X)
+        return np.asarray(p / p.sum(1, keepdims=True))
 
     def _default_expert(self) -> Any:
         several = hasattr(self, "classes_") and len(self.classes_) > 2
