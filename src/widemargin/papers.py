@@ -120,7 +120,7 @@ def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
     X, y = make_toy_mixture(20_000, random_state=seed)
     gater = MLPGater((), learning_rate_init=0.1)
     line = SVC(kernel="linear", cache_size=1000)
-    models = {
+    models: dict[str, Any] = {
         "linear SVM": line,
         "Gaussian SVM": SVC(gamma=5.0, cache_size=1000),
         "two linear SVMs, linear gater": HardMixtureClassifier(
