@@ -216,7 +216,7 @@ def table_8_1(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
         for title, candidates in models.items():
             published = PUBLISHED_TABLE_8_1.get(title, (np.nan, np.nan))[column]
             once = (0,) if title == "SVM" else tuple(seeds)  # it is exact
-            results.append(_tune_and_test(name, title, data, candidates, once, published))
+            results.append(tune_and_test(name, title, data, candidates, once, published))
     return results
 
 
@@ -249,11 +249,11 @@ def table_8_2(
             if models is not None and title not in models:
                 continue
             published = PUBLISHED_TABLE_8_2[title][column]
-            results.append(_tune_and_test(name, title, data, candidates, tuple(seeds), published))
+            results.append(tune_and_test(name, title, data, candidates, tuple(seeds), published))
     return results
 
 
-def _tune_and_test(
+def tune_and_test(
     name: str,
     title: str,
     data: Bunch,

@@ -127,6 +127,20 @@ def _picture(output: Path) -> Path | None:
 SeedsOption = Annotated[int, typer.Option(min=1, help="Number of random seeds.")]
 
 
+@papers.command("table-6")
+def table_6(
+    seeds: SeedsOption = 1,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Only this model; can be given several times.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Tables 6.1 to 6.3 of the thesis: mixtures of experts on Forest."""
+    from widemargin.papers_mixtures import table_6 as run
+
+    _show_results(f"Tables 6.1 to 6.3, {_seeds(seeds)}", lambda: run(range(seeds), model), json)
+
+
 @papers.command("table-7.1")
 def table_7_1(json: JsonOption = False) -> None:
     """Table 7.1 of the thesis: training errors of MLPs by criterion."""
