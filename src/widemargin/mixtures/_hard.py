@@ -23,7 +23,7 @@ from widemargin.mixtures._hard_learner import MixtureLearner, MixtureState, Sett
 from widemargin.mixtures._mlp_gater import MLPGater
 from widemargin.mixtures._partition import clustered_partition, random_partition
 
-__all__ = ["MIXTURE_CONSTRAINTS", "HardMixture"]
+__all__ = ["MIXTURE_CONSTRAINTS", "HardMixture", "without_epochs"]
 
 ROWS_PER_EXPERT = 2000  # with n_experts="auto"
 GATES_AT_ONCE = 2**23  # numbers
@@ -43,6 +43,11 @@ MIXTURE_CONSTRAINTS: dict[str, Any] = {
     "scale": [StrOptions({"minmax", "standard"}), None],
     "n_jobs": [Integral, None],
 }
+
+
+def without_epochs(constraints: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of iterative models but those of passes over the examples."""
+    return {key: of for key, of in constraints.items() if key not in ("max_iter", "shuffle")}
 
 
 class HardMixture(IterativeModel):

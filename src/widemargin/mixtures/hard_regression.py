@@ -10,7 +10,7 @@ from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mixtures._gater import Gater
 from widemargin.mixtures._goal import Goal
-from widemargin.mixtures._hard import MIXTURE_CONSTRAINTS, HardMixture
+from widemargin.mixtures._hard import MIXTURE_CONSTRAINTS, HardMixture, without_epochs
 from widemargin.svr import SVR
 
 __all__ = ["HardMixtureRegressor"]
@@ -127,7 +127,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IterativeRegressor._parameter_constraints,
+        **without_epochs(IterativeRegressor._parameter_constraints),
         **MIXTURE_CONSTRAINTS,
         "criterion": [StrOptions({"auto", "mse"})],
     }
