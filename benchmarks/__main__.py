@@ -1,7 +1,7 @@
 """`python -m benchmarks`: the quick question, an epoch of a perceptron or of the online SVM.
 
 The long ones have options of their own: `python -m benchmarks.kernel_svm`, `.linear_svm`,
-`.mlp_epoch`, `.committee`, `.chapter5`, `.stream` (`--help`). All print ratios and write JSON to
+`.mlp_epoch`, `.committee`, `.mixtures`, `.chapter5`, `.stream` (`--help`). All print ratios and write JSON to
 benchmarks/results.
 """
 

@@ -96,6 +96,13 @@ class HardMixture(IterativeModel):
 
     # ----------------------------------------------------------------------------- helpers
 
+    def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
+        checked = super()._check_X(X, y, reset=reset)
+        inputs = checked if isinstance(y, str) else checked[0]
+        if sp.issparse(inputs):
+            inputs.check_format()  # scalers do not look whether indices are within the matrix
+        return checked
+
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
         started = time.perf_counter()
         if not resume:
