@@ -145,7 +145,8 @@ class HardMixture(IterativeModel):
         if not isinstance(self.gater, str):
             return EstimatorGater(clone(self.gater))
         kinds = {"mlp": MLPGater, "local": GaussianGater, "uniform": UniformGater}
-        return kinds[self.gater]()
+        gater: Gater = kinds[self.gater]()
+        return gater
 
     def _gater_template(self) -> Gater:
         gater = self._unseeded_gater()
