@@ -70,7 +70,8 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         Seconds after which training stops. Experts of the first iteration are always trained; a
         later one that is not complete keeps the experts of the one before.
     warm_start : bool, default=False
-        Whether `fit` goes on with more iterations, on the same examples.
+        Whether `fit` goes on with more iterations, on the same examples. With an int as
+        `random_state` two fits of two iterations are the same as one of four.
     n_jobs : int or None, default=None
         Experts at the same time, in threads; None: all CPUs. Any backend of joblib can be chosen
         around `fit`, as ``with joblib.parallel_config("loky")``. The result does not depend on it.
