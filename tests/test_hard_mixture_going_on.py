@@ -1,5 +1,6 @@
 """Hard mixtures over time: going on, early stopping, limits, Ctrl-C, callbacks, workers, files."""
 
+import os
 import pickle
 import warnings
 
@@ -15,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import widemargin
 from helpers.mixtures import LOGISTIC, X, Y, assert_same_mixture, quick, wedge
-from helpers.stopping import Recorder
+from helpers.stopping import Recorder, seconds_after_ctrl_c
 from widemargin import (
     SVC,
     SVR,
@@ -184,6 +185,45 @@ def test_ctrl_c_between_iterations_and_going_on(ctrl_c):
     assert stopped.n_iter_ == 2
     stopped.set_callbacks().set_params(n_iter=3).fit(X, Y)
     assert_same_mixture(stopped, quick(n_iter=5).fit(X, Y))
+
+
+PROGRAM = """
+import signal, time, warnings
+import numpy as np
+from widemargin import SVC, HardMixtureClassifier
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(4000, 10))
+y = X[:, 0] * X[:, 1] + rng.normal(size=4000) > 0
+
+
+class Started:
+    def setup(self, estimator, context): pass
+    def teardown(self, estimator, context): pass
+    def on_fit_task_begin(self, estimator, context): pass
+    def on_fit_task_end(self, estimator, context):
+        if context.task_id == 0 and context.task_name == "epoch":
+            print("started", flush=True)
+
+
+clf = HardMixtureClassifier(SVC(), n_experts=4, n_iter=10**6, n_jobs=2, warm_start=True)
+clf.set_callbacks(Started()).fit(X, y)
+print(time.time(), flush=True)
+assert clf.stop_reason_ == "interrupted", clf.stop_reason_
+assert clf.predict(X).shape == (4000,)
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+done = len(clf.history_)
+clf.set_callbacks().set_params(n_iter=1).fit(X, y)
+assert len(clf.history_) == done + 1
+print("went on", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_with_experts_in_threads():
+    seconds_after_ctrl_c(PROGRAM, wait=0.3)
 
 
 # ---------------------------------------------------------------------------------- callbacks

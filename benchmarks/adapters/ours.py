@@ -1,11 +1,11 @@
-"""widemargin itself: perceptrons for a given number of epochs, kernel machines, linear SVMs."""
+"""widemargin itself: perceptrons for a number of epochs, kernel machines, linear SVMs, mixtures."""
 
 from typing import Any
 
 import widemargin
 from benchmarks.adapters._kernel import KernelLibrary, Machine
 from benchmarks.adapters._linear import ByTolerance, LinearMachine
-from widemargin import SGDSVM, MarginPerceptron, Perceptron
+from widemargin import SGDSVM, HardMixtureClassifier, MarginPerceptron, MLPGater, Perceptron
 
 
 def margin_perceptron(epochs: int, rate: float, seed: int) -> MarginPerceptron:
@@ -37,6 +37,17 @@ class Ours(KernelLibrary):
     def machine(self, machine: Machine, threads: int) -> Any:
         estimator = widemargin.SVC if machine.epsilon is None else widemargin.SVR
         return estimator(**machine.parameters, n_jobs=threads)
+
+
+def hard_mixture(
+    machine: Machine, experts: int, units: int, threads: int, **parameters: Any
+) -> HardMixtureClassifier:
+    """Algorithm 6.1: machines with Gaussian kernel, and a network as gater."""
+    expert = widemargin.SVC(**machine.parameters)
+    gater = MLPGater((units,))
+    return HardMixtureClassifier(
+        expert, gater, n_experts=experts, n_jobs=threads, random_state=0, **parameters
+    )
 
 
 class OursLinear(ByTolerance):

@@ -109,7 +109,8 @@ def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
     """Figure 6.1: a line, a Gaussian SVM, and two lines with a linear gater on the toy problem.
 
     10,000 training and 10,000 test examples, as published; the classes themselves are ours (see
-    `make_toy_mixture`), for the thesis shows a picture of them only. The picture of the boundaries
+    `make_toy_mixture`), for the thesis shows a picture of them only. Of five mixtures, from other
+    first partitions, the one with the lowest validation error counts. The picture of the boundaries
     and gates is written to `path`, if it is given; that needs matplotlib.
 
     Returns
@@ -118,25 +119,33 @@ def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
         ``model``, ``test_error`` (per cent) and ``seconds`` of the training.
     """
     X, y = make_toy_mixture(20_000, random_state=seed)
-    gater = MLPGater((), learning_rate_init=0.1)
     line = SVC(kernel="linear", cache_size=1000)
-    models: dict[str, Any] = {
-        "linear SVM": line,
-        "Gaussian SVM": SVC(gamma=5.0, cache_size=1000),
-        "two linear SVMs, linear gater": HardMixtureClassifier(
-            line, gater, n_experts=2, n_iter=10, scale=None, random_state=seed
-        ),
+    # A gater that begins anew and learns little leaves partitions where the edge of a gate is
+    # taken for an edge of the wedge.
+    gater = MLPGater((), learning_rate_init=0.1, max_iter=4, warm_start=False)
+    mixture = HardMixtureClassifier(line, gater, n_experts=2, n_iter=15, early_stopping=True)
+    candidates: dict[str, list[Any]] = {
+        "linear SVM": [line],
+        "Gaussian SVM": [SVC(gamma=5.0, cache_size=1000)],
+        "two linear SVMs, linear gater": [
+            clone(mixture).set_params(scale=None, random_state=seed + start) for start in range(5)
+        ],
     }
-    rows = []
-    for name, model in models.items():
-        start = time.perf_counter()
-        model.fit(X[:10_000], y[:10_000])
-        seconds = time.perf_counter() - start
-        error = 100 * (1 - model.score(X[10_000:], y[10_000:]))
+    models, rows = {}, []
+    for name, starts in candidates.items():
+        begin = time.perf_counter()
+        fits = [model.fit(X[:10_000], y[:10_000]) for model in starts]
+        seconds = time.perf_counter() - begin
+        models[name] = fits[0] if len(fits) == 1 else min(fits, key=_best_validation_error)
+        error = 100 * (1 - models[name].score(X[10_000:], y[10_000:]))
         rows.append({"model": name, "test_error": error, "seconds": seconds})
     if path is not None:
         _draw_figure_6_1(path, models, rows, X[10_000:10_400], y[10_000:10_400])
     return rows
+
+
+def _best_validation_error(model: Any) -> float:
+    return float(min(record["validation_error"] for record in model.history_))
 
 
 def _draw_figure_6_1(

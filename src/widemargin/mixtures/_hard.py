@@ -27,7 +27,7 @@ from widemargin.mixtures._mlp_gater import MLPGater
 from widemargin.mixtures._partition import clustered_partition, random_partition
 from widemargin.mixtures._tuning import Tuning, gater_candidates, regions_of
 
-__all__ = ["MIXTURE_CONSTRAINTS", "HardMixture"]
+__all__ = ["MIXTURE_CONSTRAINTS", "HardMixture", "without_epochs"]
 
 ROWS_PER_EXPERT = 2000  # with n_experts="auto"
 GATES_AT_ONCE = 2**23  # numbers
@@ -48,6 +48,11 @@ MIXTURE_CONSTRAINTS: dict[str, Any] = {
     "scale": [StrOptions({"minmax", "standard"}), None],
     "n_jobs": [Integral, None],
 }
+
+
+def without_epochs(constraints: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of iterative models but those of passes over the examples."""
+    return {key: of for key, of in constraints.items() if key not in ("max_iter", "shuffle")}
 
 
 class HardMixture(IterativeModel):
@@ -99,6 +104,13 @@ class HardMixture(IterativeModel):
     @property
     def _validates(self) -> bool:
         return bool(self.early_stopping) or self.tune is not None
+
+    def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
+        checked = super()._check_X(X, y, reset=reset)
+        inputs = checked if isinstance(y, str) else checked[0]
+        if sp.issparse(inputs):
+            inputs.check_format()  # scalers do not look whether indices are within the matrix
+        return checked
 
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
         started = time.perf_counter()

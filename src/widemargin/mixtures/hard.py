@@ -20,7 +20,7 @@ from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mixtures._gater import Gater, UniformGater
 from widemargin.mixtures._goal import Goal
-from widemargin.mixtures._hard import MIXTURE_CONSTRAINTS, HardMixture
+from widemargin.mixtures._hard import MIXTURE_CONSTRAINTS, HardMixture, without_epochs
 from widemargin.svm import SVC
 
 __all__ = ["HardMixtureClassifier"]
@@ -181,7 +181,7 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IterativeClassifier._parameter_constraints,
+        **without_epochs(IterativeClassifier._parameter_constraints),
         **MIXTURE_CONSTRAINTS,
         "criterion": [StrOptions({"auto", "tanh_mse", "likelihood"})],
     }

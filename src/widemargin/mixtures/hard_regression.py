@@ -10,7 +10,7 @@ from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mixtures._gater import Gater
 from widemargin.mixtures._goal import Goal
-from widemargin.mixtures._hard import MIXTURE_CONSTRAINTS, HardMixture
+from widemargin.mixtures._hard import MIXTURE_CONSTRAINTS, HardMixture, without_epochs
 from widemargin.svr import SVR
 
 __all__ = ["HardMixtureRegressor"]
@@ -76,7 +76,8 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         Seconds after which training stops. Experts of the first iteration are always trained; a
         later one that is not complete keeps the experts of the one before.
     warm_start : bool, default=False
-        Whether `fit` goes on with more iterations, on the same examples.
+        Whether `fit` goes on with more iterations, on the same examples. With an int as
+        `random_state` two fits of two iterations are the same as one of four.
     n_jobs : int or None, default=None
         Experts at the same time, in threads; None: all CPUs. Any backend of joblib can be chosen
         around `fit`, as ``with joblib.parallel_config("loky")``. The result does not depend on it.
@@ -138,7 +139,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IterativeRegressor._parameter_constraints,
+        **without_epochs(IterativeRegressor._parameter_constraints),
         **MIXTURE_CONSTRAINTS,
         "criterion": [StrOptions({"auto", "mse"})],
     }
