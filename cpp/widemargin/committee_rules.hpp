@@ -64,8 +64,8 @@ struct SignUnits {
             if (alive[n] != 0.0f && sign * z[n] <= 0.0) wrong.emplace_back(std::fabs(z[n]), n);
             z[n] = 0.0f;
         }
-        const double most = static_cast<double>(units);  // any margin fits
-        const auto wanted = static_cast<std::size_t>(std::min(missing / 2.0, most)) + 1;
+        const double most = static_cast<double>(units);  // for any margin; one learns at the least
+        const auto wanted = static_cast<std::size_t>(std::clamp(missing / 2.0, 0.0, most)) + 1;
         const std::size_t count = std::min(wanted, wrong.size());
         if (count < wrong.size()) {
             std::nth_element(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(count),
