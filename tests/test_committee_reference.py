@@ -117,15 +117,19 @@ def test_weights_multiply_steps(rng):
 
 
 @pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("units", [1, 21, 101])
-def test_a_pass_of_the_nilsson_mlp(rng, standardize, units):
+@pytest.mark.parametrize(
+    ("units", "margin"), [(1, 0), (21, 0), (101, 0), (21, 4), (101, 12.5), (101, 1e30)]
+)
+def test_a_pass_of_the_nilsson_mlp(rng, standardize, units, margin):
     X, y = examples(rng)
-    model = NilssonMLPClassifier(n_units=units, max_iter=3, **settings(standardize=standardize))
+    model = NilssonMLPClassifier(
+        n_units=units, margin=margin, max_iter=3, **settings(standardize=standardize)
+    )
     start = begun(model, X, y)
     clf = model.set_params(learning_rate=0.1).fit(X, y)
     seen = standardized(X) if standardize else X
     order = list(range(len(y))) * 3
-    end, updates = nilsson_mlp(start[0], seen, 2.0 * y - 1, order, 0.1)
+    end, updates = nilsson_mlp(start[0], seen, 2.0 * y - 1, order, 0.1, margin)
     close(committees_of(clf), [end])
     assert clf.n_updates_ == updates > 10
     assert np.all(clf.decision_function(X) % 2 == 1)  # a sum of an odd number of signs

@@ -4,9 +4,10 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 
 from widemargin import MarginPerceptron, Perceptron, SimpleMLPClassifier
-from widemargin.datasets import fetch_connect4, fetch_forest
+from widemargin.datasets import fetch_connect4, fetch_forest, fetch_mnist
 from widemargin.papers import PUBLISHED_TABLE_8_1, fleuret_mnist, table_8_2
 from widemargin.theory import margin_bound, radius
 
@@ -48,6 +49,15 @@ def test_a_small_simple_mlp_beats_the_svm_of_table_8_1(column, data):
     clf.fit(rows.X_train, rows.y_train)
     error = 100 * (1 - clf.score(rows.X_valid, rows.y_valid))
     assert error < PUBLISHED_TABLE_8_1["SVM"][column]
+
+
+def test_a_small_simple_mlp_on_mnist():
+    data = fetch_mnist(split="standard")
+    clf = SimpleMLPClassifier(
+        n_units=200, multi_class="ovr", encoding=PCA(50, random_state=0), random_state=0
+    ).set_params(init_scale=1.0, learning_rate=0.005, max_iter=20)
+    clf.fit(data.X_train / np.float32(255), data.y_train)
+    assert 100 * (1 - clf.score(data.X_test / np.float32(255), data.y_test)) <= 1.8
 
 
 def test_fleuret_ends_without_a_change_and_few_test_errors():

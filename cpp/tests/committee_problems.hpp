@@ -59,7 +59,7 @@ struct CommitteeProblem : Inputs {
           targets(options.targets),
           kind(options.kind),
           fit_intercept(options.kind == UnitName::hard_tanh && random.below(4) != 0),
-          beta(options.kind == UnitName::hard_tanh ? 1.5 : 0.0),
+          beta(options.kind == UnitName::hard_tanh ? 1.5 : 3.0 * random.below(3)),
           order(data.count ? random_order(random, data.count, data.count + 20) : Order()),
           y(random_targets(random, data.count, options.outputs)),
           weights(options.weighted ? random_weights(random, data.count) : Doubles()),
@@ -119,7 +119,8 @@ struct CommitteeProblem : Inputs {
             std::stable_sort(these.begin(), these.end(), [&](std::size_t m, std::size_t n) {
                 return std::fabs(z[m]) < std::fabs(z[n]);
             });
-            these.resize(std::min(these.size(), static_cast<std::size_t>(std::fabs(f) + 1.0) / 2));
+            const double missing = std::max(0.0, sign > 0.0 ? beta - f : beta + f);
+            these.resize(std::min(these.size(), static_cast<std::size_t>(missing / 2.0) + 1));
         }
         return these;
     }

@@ -88,7 +88,8 @@ class CommitteeWorker {
             const double delta = judge_.delta(k);
             if (delta != 0.0) {
                 const std::size_t units = (stop - i) * kUnits;
-                active_ += rule_.choose(z(i), alive(i), units, f_[k], delta > 0.0 ? 1.0 : -1.0);
+                const double sign = delta > 0.0 ? 1.0 : -1.0;
+                active_ += rule_.choose(z(i), alive(i), units, sign, pass_.margin - sign * f_[k]);
                 reached_ += static_cast<std::int64_t>(units);
                 for (; i < stop; ++i) {
                     move_block(block(i), row_, z(i), static_cast<float>(delta));

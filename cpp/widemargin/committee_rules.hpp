@@ -39,8 +39,9 @@ struct HardTanhUnits {
     }
 };
 
-// Nilsson MLP (Algorithm 8.3): h(z) = sign z, with sign 0 = -1. Of the units with y z <= 0 the
-// (|f| + 1) / 2 nearest to 0 learn: then, N being odd, the committee is right.
+// Nilsson MLP (Algorithm 8.3): h(z) = sign z, with sign 0 = -1. Of the units with y z <= 0 those
+// nearest to 0 learn, as few as bring y f above beta: a vote that turns counts twice. With beta = 0
+// and N odd these are (|f| + 1) / 2.
 struct SignUnits {
     static constexpr bool kAlone = false;
     std::vector<std::pair<float, std::size_t>> wrong;  // |z| and the unit
@@ -55,13 +56,16 @@ struct SignUnits {
         return sum_of_lanes(total);
     }
 
-    std::int64_t choose(float* z, const float* alive, std::size_t units, double f, double sign) {
+    // `missing` is beta - y f.
+    std::int64_t choose(float* z, const float* alive, std::size_t units, double sign,
+                        double missing) {
         wrong.clear();
         for (std::size_t n = 0; n < units; ++n) {
             if (alive[n] != 0.0f && sign * z[n] <= 0.0) wrong.emplace_back(std::fabs(z[n]), n);
             z[n] = 0.0f;
         }
-        const auto wanted = static_cast<std::size_t>((std::fabs(f) + 1.0) / 2.0);
+        const double most = static_cast<double>(units);  // for any margin; one learns at the least
+        const auto wanted = static_cast<std::size_t>(std::clamp(missing / 2.0, 0.0, most)) + 1;
         const std::size_t count = std::min(wanted, wrong.size());
         if (count < wrong.size()) {
             std::nth_element(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(count),

@@ -15,8 +15,9 @@ from widemargin._committee_state import (
     UNITS,
     CommitteeRows,
     CommitteeState,
+    LaidOut,
     block_of,
-    committee_scores,
+    scores_of_parts,
     statistics_of,
 )
 from widemargin._fit import Tally
@@ -57,6 +58,7 @@ class CommitteeLearner:
         state.block = block_of(examples.X)
         self.layout = CommitteeRows(state.block, *statistics_of(state, centred))
         self.rows, self.statistics = self.layout.rows(examples.X)
+        self.held_out: list[LaidOut] | None = None  # validation rows, laid out when first needed
         self.v = self.layout.to_core(state.v)
         if not average:
             state.mean_v = state.mean_b = None
@@ -151,7 +153,9 @@ class CommitteeLearner:
         if X is None or y is None:
             return None
         self._keep()
-        f = committee_scores(X, self.state, self.units, self.layout.mean is not None, self.threads)
+        if self.held_out is None:
+            self.held_out = list(self.layout.parts(X))
+        f = scores_of_parts(self.held_out, self.layout, self.state, self.units, self.threads)
         values, wrong = margin_criterion(f, y, self.targets, self.beta)
         return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
 

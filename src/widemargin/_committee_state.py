@@ -6,7 +6,7 @@ units, input by input (cpp/widemargin/committee_problem.hpp); here they are in t
 inputs, in training in the order of the packed rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,7 @@ EXTRA_ROWS = 2  # of a block: the biases of its units, and what a pass needs
 ROWS_AT_ONCE = 1 << 16  # whose outputs are computed together
 
 Weights = NDArray[np.float32]
+LaidOut = tuple[_core.Rows, dict[str, Any]]  # examples, and the statistics to go with them
 
 
 @dataclass
@@ -105,7 +106,11 @@ class CommitteeRows:
         self.block, self.mean, self.scale = block, mean, scale
         self.inputs = np.argsort(~block, kind="stable")  # the input at each place
 
-    def rows(self, X: ArrayLike) -> tuple[_core.Rows, dict[str, Any]]:
+    def parts(self, X: ArrayLike) -> Iterator[LaidOut]:
+        """Examples in this layout, some at a time."""
+        return (self.rows(X[part]) for part in gen_batches(X.shape[0], ROWS_AT_ONCE))
+
+    def rows(self, X: ArrayLike) -> LaidOut:
         """Examples in this layout, and the statistics to go with them."""
         rows = as_rows(X)
         if not sp.issparse(X) and self.block.all():
@@ -134,12 +139,22 @@ def committee_scores(
     X: ArrayLike, state: CommitteeState, units: str, centred: bool, threads: int
 ) -> FloatArray:
     """The mean over the committees of f, one column an output."""
-    v, b = state.model
     layout = CommitteeRows(state.block, *statistics_of(state, centred))
-    v, total = layout.to_core(v), np.zeros((X.shape[0], b.shape[1]))
-    for part in gen_batches(X.shape[0], ROWS_AT_ONCE):
-        rows, statistics = layout.rows(X[part])
-        out = np.empty((rows.shape[0], b.shape[1]))
+    return scores_of_parts(layout.parts(X), layout, state, units, threads)
+
+
+def scores_of_parts(
+    parts: Iterable[LaidOut],
+    layout: CommitteeRows,
+    state: CommitteeState,
+    units: str,
+    threads: int,
+) -> FloatArray:
+    """The same for examples that are laid out already."""
+    v, b = state.model
+    v, scores = layout.to_core(v), []
+    for rows, statistics in parts:
+        out, total = (np.zeros((rows.shape[0], b.shape[1])) for _ in range(2))
         for v_m, b_m in zip(v, b, strict=True):
             _core.committee_scores(
                 rows,
@@ -151,8 +166,9 @@ def committee_scores(
                 threads=threads,
                 **statistics,
             )
-            total[part] += out / len(b)
-    return total
+            total += out / len(b)
+        scores.append(total)
+    return np.concatenate(scores)
 
 
 def statistics_of(

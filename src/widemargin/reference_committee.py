@@ -96,18 +96,27 @@ def simple_mlp_classes(
 
 
 def nilsson_mlp(
-    start: Committee, X: FloatArray, y: FloatArray, order: Iterable[int], rate: float
+    start: Committee,
+    X: FloatArray,
+    y: FloatArray,
+    order: Iterable[int],
+    rate: float,
+    margin: float = 0.0,
 ) -> tuple[Committee, int]:
-    """Nilsson MLP (Algorithm 8.3): sign units, no output bias; N is odd and sign 0 = −1."""
+    """Nilsson MLP (Algorithm 8.3): sign units, no output bias; N is odd and sign 0 = −1.
+
+    The margin, in votes, is 0 as published. A vote that turns counts twice: so many units as
+    bring y f above the margin learn, which are (|f| + 1)/2 without one.
+    """
     committee, updates = start, 0
     for l in order:
         z = committee.units(X[l])
         f = np.where(z > 0, 1, -1).sum()
-        if y[l] * f <= 0:
+        if y[l] * f <= margin:
             wrong = np.flatnonzero(y[l] * z <= 0)
             nearest = wrong[np.argsort(np.abs(z[wrong]), kind="stable")]
             chosen = np.zeros(len(z))
-            chosen[nearest[: (abs(f) + 1) // 2]] = 1.0
+            chosen[nearest[: int((margin - y[l] * f) // 2) + 1]] = 1.0
             committee = committee.moved(chosen, X[l], rate * y[l])._replace(b=0.0)
             updates += 1
     return committee, updates

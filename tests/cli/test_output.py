@@ -110,3 +110,16 @@ def test_papers_tables_fit_80_columns(monkeypatch):
     assert "mean of 2 seeds" in text
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
     assert "…" not in text
+
+
+def test_papers_show_training_errors_where_these_are_published(monkeypatch):
+    from widemargin import papers
+
+    row = papers.Result(
+        "Forest", "MLPClassifier", {"criterion": "mse"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04
+    )
+    monkeypatch.setattr(papers, "table_7_1", lambda: [row])
+    text = run("papers", "table-7.1").stdout
+    assert "training" in text
+    assert "10.04" in text
+    assert "nan" not in text

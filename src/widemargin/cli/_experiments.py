@@ -177,18 +177,22 @@ def _show_results(title: str, run: Callable[[], list[Any]], json: bool) -> None:
     if json:
         print_json(rows)
         return
+    trained = any(not math.isnan(row.training_error) for row in rows)
     table = _table(
         title,
         ["data", "model", "chosen"],
+        *(["training\nerror %"] if trained else []),
         *("validation\nerror %", "test\nerror %", "seconds", "published\nerror %"),
     )
     for row in rows:
+        spread = "" if math.isnan(row.spread) else f" ± {row.spread:.2f}"
         table.add_row(
             row.data,
             re.sub(r"(?<=[a-z])(?=[A-Z])", " ", row.model),  # can be folded
             ", ".join(f"{key.replace('_', ' ')} {_short(v)}" for key, v in row.parameters.items()),
+            *([f"{row.training_error:.2f}"] if trained else []),
             f"{row.validation_error:.2f}",
-            f"{row.test_error:.2f} ± {row.spread:.2f}",
+            f"{row.test_error:.2f}{spread}",
             f"{row.seconds:.2f}",
             "" if math.isnan(row.published) else f"{row.published:.1f}",
         )
@@ -196,7 +200,7 @@ def _show_results(title: str, run: Callable[[], list[Any]], json: bool) -> None:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value).replace("_", " ")
 
 
 def _seeds(count: int) -> str:
