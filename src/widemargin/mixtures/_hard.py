@@ -2,6 +2,7 @@
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -102,18 +103,22 @@ class HardMixture(IterativeModel):
         examples.X = self._scaled(examples.X)
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
-        expert, gater = self._expert_template(), self._gater_template()
+        gater = self._gater_template()
+        kind, setting = self._setting(gater, started, weighted=examples.weights is not None)
+        goal = self._goal(kind, examples)
+        state = self._resumed(examples) if resume else self._first_state(examples, gater)
+        return MixtureLearner(examples, state, goal, replace(setting, labels=goal.labels))
+
+    def _setting(self, gater: Gater, started: float, *, weighted: bool) -> tuple[str, Setting]:
+        """What experts say, and what stays the same over the iterations."""
+        expert = self._expert_template()
         kind = self._kind(expert, gater)
         platt = kind == "probability" and not hasattr(expert, "predict_proba")
-        asked = "margin" if platt else kind
-        check_expert(expert, kind=asked, weighted=examples.weights is not None)
-        goal = self._goal(kind, examples)
-        labels = goal.targets.squeeze() if kind == "value" else goal.codes
-        state = self._resumed(examples) if resume else self._first_state(examples, gater)
-        setting = Setting(
+        check_expert(expert, kind="margin" if platt else kind, weighted=weighted)
+        return kind, Setting(
             template=expert,
-            labels=labels,
-            classes=None if kind == "value" else np.arange(goal.n_classes),
+            labels=None,
+            classes=None if kind == "value" else np.arange(len(self.classes_)),
             criterion={"margin": "tanh_mse", "probability": "likelihood", "value": "mse"}[kind],
             platt=platt,
             posterior=gater.local if self.reassign == "auto" else self.reassign == "posterior",
@@ -124,7 +129,6 @@ class HardMixture(IterativeModel):
             seed=self._seed(),
             deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
-        return MixtureLearner(examples, state, goal, setting)
 
     def _expert_template(self) -> Any:
         return self._default_expert() if self.expert is None else self.expert
