@@ -294,5 +294,6 @@ class NetworkLearner:
                 "mean": mean,
                 "variance": moments.variance,
                 "weight": moments.weight,
+                "fixed": moments.fixed,
             },
         }

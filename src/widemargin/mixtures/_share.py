@@ -34,6 +34,11 @@ class Share:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    @property
+    def counted(self) -> FloatArray:
+        """How much each example counts."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
     def take(self, rows: Any) -> "Share":
         weights = None if self.weights is None else self.weights[rows]
         return Share(self.X[rows], self.goal.take(rows), weights)
@@ -78,8 +83,7 @@ class Share:
         tolerance: float,
     ) -> tuple[Tally, dict[str, float]]:
         """Criterion, errors and weight; J and the likelihood, where there are probabilities."""
-        weights = np.ones(len(self)) if self.weights is None else self.weights
-        gates = np.exp(log_softmax(joint, axis=1))
+        weights, gates = self.counted, np.exp(log_softmax(joint, axis=1))
         if self.goal.kind == "probability":
             m = experts.mixture(self.X, gates, tolerance)
         else:
@@ -91,7 +95,9 @@ class Share:
             own = joint[np.arange(len(partition)), partition]
             facts["bound"] = float(-(weights @ own))
             facts["negative_log_likelihood"] = float(-(weights @ logsumexp(joint, axis=1)))
-        return Tally(0, float(weights @ values), float(weights @ wrong), weights.sum()), facts
+        return Tally(
+            0, float(weights @ values), float(weights @ wrong), float(weights.sum())
+        ), facts
 
 
 def noise_of(sums: FloatArray, goal: Goal) -> FloatArray:
