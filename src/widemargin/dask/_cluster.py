@@ -18,11 +18,11 @@ from widemargin._fit import Halted
 __all__ = ["Cluster", "ClusterLost", "connected"]
 
 LOOK_EVERY = 5.0  # seconds between looks at the workers
-PATIENCE = 60.0  # seconds without any worker
+PATIENCE = 300.0  # seconds without any worker; a new one may be on its way
 FAN_IN = 16  # of tree reductions
 LARGE = "256 MB"  # of a model that is sent, before Dask warns
 
-LOST = (CancelledError, asyncio.CancelledError, CommClosedError, KilledWorker, NoValidWorkerError)
+LOST = (CancelledError, asyncio.CancelledError, CommClosedError, NoValidWorkerError)
 
 
 class ClusterLost(Halted):
@@ -38,7 +38,7 @@ def connected(client: Client | None) -> Iterator[Client]:
         try:
             client = distributed.default_client()
         except ValueError:
-            with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as own:
+            with LocalCluster(dashboard_address=":0") as cluster, Client(cluster) as own:
                 yield own
             return
     yield client
@@ -55,21 +55,37 @@ class Cluster:
         if client.status != "running":
             raise ClusterLost(f"the client is {client.status}")
 
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Tells errors of the cluster from those of tasks."""
+        try:
+            yield
+        except ClusterLost:
+            raise
+        except KilledWorker as error:
+            raise ClusterLost(
+                f"{error}; if memory was short, give workers more of it, or make chunks smaller"
+            ) from error
+        except (Exception, asyncio.CancelledError) as error:
+            if self.client.status == "running" and not isinstance(error, LOST):
+                raise
+            raise ClusterLost(f"{type(error).__name__}: {error}") from error
+
     def compute(self, tasks: Sequence[Any]) -> list[Any]:
         """Futures of delayed calls."""
-        with _may_be_lost():
+        with self._watched():
             return list(self.client.compute(list(tasks)))
 
     def map(
         self, name: str, task: Callable[..., Any], *arguments: Sequence[Any], **shared: Any
     ) -> list[Any]:
         """A future for each row of arguments; `shared` are the same for all."""
-        with _may_be_lost():
+        with self._watched():
             return list(self.client.map(task, *arguments, key=name, pure=False, **shared))
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         with (
-            _may_be_lost(),
+            self._watched(),
             dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}),
         ):
             return self.client.submit(task, *arguments, pure=False)
@@ -88,7 +104,7 @@ class Cluster:
     def wait(self, futures: Sequence[Any]) -> None:
         """Until all are done, or nobody is there to do them."""
         alone_since = None
-        with _may_be_lost():
+        with self._watched():
             while True:
                 try:
                     distributed.wait(list(futures), timeout=LOOK_EVERY)
@@ -104,26 +120,9 @@ class Cluster:
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         self.wait(futures)
-        with _may_be_lost():
+        with self._watched():
             return list(self.client.gather(list(futures)))
 
 
 def _same(value: Any) -> Any:
     return value
-
-
-@contextmanager
-def _may_be_lost() -> Iterator[None]:
-    try:
-        yield
-    except KilledWorker as error:
-        raise ClusterLost(
-            f"{error}; if memory was short, give workers more of it, or make chunks smaller"
-        ) from error
-    except LOST as error:
-        raise ClusterLost(f"{type(error).__name__}: {error}") from error
-    except (OSError, RuntimeError) as error:
-        text = str(error)
-        if isinstance(error, TimeoutError) or "Client" in text or "loop" in text:
-            raise ClusterLost(f"{type(error).__name__}: {error}") from error
-        raise

@@ -39,11 +39,9 @@ def row_chunks(X: Any, *others: Any) -> list[tuple[Any, ...]]:
         X = X.rechunk({1: -1})
     columns = [_delayed_rows(X)]
     for other in others:
-        if isinstance(other, da.Array):
-            known = isinstance(X, da.Array) and not np.isnan([*X.chunks[0], *other.chunks[0]]).any()
-            chunks = {0: X.chunks[0]} if known and len(X) == len(other) else {}
-            other = other.rechunk(chunks | ({1: -1} if other.ndim == 2 else {}))
-        columns.append([None] * len(columns[0]) if other is None else _delayed_rows(other))
+        columns.append(
+            [None] * len(columns[0]) if other is None else _delayed_rows(_like(X, other))
+        )
     numbers = [len(column) for column in columns]
     if len(set(numbers)) > 1:
         raise ValueError(
@@ -51,6 +49,18 @@ def row_chunks(X: Any, *others: Any) -> list[tuple[Any, ...]]:
             "repartition them, or call compute_chunk_sizes if their sizes are not known"
         )
     return list(zip(*columns, strict=True))
+
+
+def _like(X: Any, other: Any) -> Any:
+    """Another collection in the chunks of X, where the sizes of both are known."""
+    if not isinstance(other, da.Array):
+        return other
+    columns = {1: -1} if other.ndim == 2 else {}
+    if not isinstance(X, da.Array) or np.isnan([*X.chunks[0], *other.chunks[0]]).any():
+        return other.rechunk(columns)
+    if len(X) != len(other):
+        raise ValueError(f"X has {len(X)} rows, but y or sample_weight has {len(other)}")
+    return other.rechunk({0: X.chunks[0], **columns})
 
 
 def _delayed_rows(collection: Any) -> list[Any]:

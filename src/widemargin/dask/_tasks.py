@@ -61,8 +61,8 @@ def size(block: Block | None) -> int:
 
 
 def first_partition(block: Block, first: int, number: int, n_experts: int, seed: int) -> IntArray:
-    """Step 1: random, and balanced over all blocks."""
-    random = np.random.RandomState([seed, number])
+    """Step 1: random, and balanced over all blocks; with one block as in memory."""
+    random = np.random.RandomState([seed, number] if number else seed)
     return random_partition(len(block.train), n_experts, random, first)
 
 
