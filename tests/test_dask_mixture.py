@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -16,14 +17,20 @@ from sklearn.tree import DecisionTreeClassifier
 import widemargin
 from widemargin import SVC, MLPClassifier, MLPGater
 from widemargin.datasets import make_toy_mixture
+from widemargin.mixtures._goal import Goal
 from widemargin.mixtures._partition import shared_room
+from widemargin.mixtures._share import Share
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 
+from dask.sizeof import sizeof  # noqa: E402
+
 from widemargin.dask import HardMixtureClassifier, HardMixtureRegressor, _cluster  # noqa: E402
+from widemargin.dask._data import Block  # noqa: E402
 from widemargin.dask._learner import ClusterLearner  # noqa: E402
+from widemargin.dask._tasks import Heard  # noqa: E402
 
 LINEAR = SVC(kernel="linear")
 GATER = MLPGater((), learning_rate_init=0.3, max_iter=2)
@@ -232,6 +239,17 @@ def test_predictions_are_lazy_and_those_of_the_local_mixture(client, toy, tmp_pa
         assert_array_equal(getattr(model, method)(X), getattr(loaded, method)(X))
 
 
+def test_sparse_chunks(client):
+    X = sp.random(600, 30, 0.2, format="csr", random_state=0)
+    y = (np.asarray(X.sum(1)).ravel() > 3).astype(int)
+    dX = da.from_array(X.toarray(), chunks=(150, 30)).map_blocks(sp.csr_matrix)
+    model = HardMixtureClassifier(
+        widemargin.LinearSVC(), GATER, n_experts=2, n_iter=2, random_state=0, client=client
+    ).fit(dX, da.from_array(y, chunks=150))
+    assert_array_equal(model.predict(dX).compute(), model.to_local().predict(X))
+    assert model.to_local().score(X, y) > 0.9
+
+
 # ----------------------------------------------------------------------------------- estimators
 
 
@@ -261,6 +279,18 @@ def test_bad_input(client, toy):
         mixture(client).fit(da.where(dX > 0.5, np.nan, dX), dy)
     with pytest.raises(TypeError, match="SVR has no decision_function"):
         mixture(client, criterion="likelihood").set_params(expert=widemargin.SVR()).fit(dX, dy)
+
+
+def test_dask_knows_how_large_a_block_is():
+    """What it takes for small is never written to disk."""
+    X, y = np.zeros((100, 50)), np.zeros(100)
+    share = Share(X, Goal("margin", 2, y), None)
+    sparse = Share(sp.csr_matrix(np.ones((100, 50))), Goal("margin", 2, y), y)
+    for part in (share, sparse):
+        assert sizeof(part) >= X.nbytes + y.nbytes
+        assert sizeof(Block(part, part)) >= 2 * sizeof(part)
+        assert sizeof([part] * 20) >= 20 * X.nbytes
+    assert sizeof(Heard(np.zeros((100, 20, 1), np.float32), None)) >= 8000
 
 
 # ------------------------------------------------------------------------------ loss of workers

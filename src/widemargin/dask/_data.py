@@ -81,7 +81,7 @@ def applied(model: Any, method: str, X: Any, columns: int | None, dtype: Any) ->
 
 
 def _call(model: Any, method: str, X: Any, width: tuple[int, ...], dtype: Any) -> Any:
-    return getattr(model, method)(X) if len(X) else np.empty((0, *width), dtype)
+    return getattr(model, method)(X) if X.shape[0] else np.empty((0, *width), dtype)
 
 
 # --------------------------------------------------------------------------------------- facts
@@ -172,6 +172,9 @@ class Block:
 
     train: Share
     held: Share | None
+
+    def __sizeof__(self) -> int:
+        return sum(share.__sizeof__() for share in (self.train, self.held) if share is not None)
 
 
 def make_block(

@@ -67,7 +67,9 @@ class ClusterLearner:
         self.rows_per_call = int(self.sizes.sum())
         self.order: Any = range(self.rows_per_call)  # an array may be too large for the client
         self.state = ClusterState([None] * n_experts, gater, np.zeros(n_experts, dtype=np.int64))
+        self.experts = cluster.send(self._experts(self.state.experts))
         self.facts: dict[str, float] = {}
+        self.validation: tuple[float, float] | None = None
         self.lost: ClusterLost | None = None
         self.numbers = list(range(len(blocks)))
         firsts = np.cumsum(self.sizes) - self.sizes
@@ -121,9 +123,9 @@ class ClusterLearner:
             tally, counts = tally + part, counts + own
             for name, value in facts.items():
                 self.facts[name] = self.facts.get(name, 0.0) + value
-        self.partition = following
+        self.validation = self._validate(sent, experts)
+        self.partition, self.experts = following, experts  # from here on the iteration counts
         self.state = ClusterState(members, gater, counts, former.iteration + 1)
-        self.sent = sent, experts
         return tally
 
     @contextmanager
@@ -146,7 +148,7 @@ class ClusterLearner:
         pieces = [cluster.map("piece", tasks.piece, parts, k=k, priority=SOON) for k in numbers]
         del parts
         seeds = setting.expert_seeds(self.n_experts).tolist()
-        former, sent = cluster.send(self.state.experts), cluster.send(setting)
+        sent, former = cluster.send(setting), self.experts
         found = [cluster.submit(tasks.train, sent, seeds[k], k, former, pieces[k]) for k in numbers]
         densities = []
         if isinstance(gater, GaussianGater):
@@ -245,25 +247,19 @@ class ClusterLearner:
         rooms = list(shared_room(np.stack(wanted), room))
         return self.cluster.map("place", tasks.place, *places, rooms, noise=noise)
 
+    def _validate(self, gater: Any, experts: Any) -> tuple[float, float] | None:
+        """Criterion and error on the examples held out."""
+        if not self.validated:
+            return None
+        models = {"gater": gater, "experts": experts, "tolerance": self.setting.tolerance}
+        parts = self.cluster.map("validate", tasks.errors, self.blocks, **models)
+        sums = sum(self.cluster.gather(parts))
+        return float(sums[0] / sums[2]), float(sums[1] / sums[2])
+
     # --------------------------------------------------------------------------- of the loop
 
     def validate(self) -> tuple[float, float] | None:
-        if not self.validated:
-            return None
-        gater, experts = self.sent
-        sums = sum(
-            self.cluster.gather(
-                self.cluster.map(
-                    "validate",
-                    tasks.mean_errors,
-                    self.blocks,
-                    gater=gater,
-                    experts=experts,
-                    tolerance=self.setting.tolerance,
-                )
-            )
-        )
-        return float(sums[0] / sums[2]), float(sums[1] / sums[2])
+        return self.validation
 
     def margin(self) -> float | None:
         return None

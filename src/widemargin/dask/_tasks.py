@@ -23,11 +23,11 @@ from widemargin.mixtures._share import Share, joined
 __all__ = [
     "Heard",
     "density",
+    "errors",
     "first_partition",
     "fit_elsewhere",
     "joint",
     "listen",
-    "mean_errors",
     "measure",
     "own_squares",
     "pass_over",
@@ -47,6 +47,9 @@ class Heard:
 
     outputs: NDArray[np.float32]
     rows: IntArray | None
+
+    def __sizeof__(self) -> int:
+        return self.outputs.nbytes
 
     def share(self, block: Block) -> Share:
         return block.train if self.rows is None else block.train.take(self.rows)
@@ -79,12 +82,12 @@ def piece(parts: list[Share | None], k: int) -> Share | None:
 
 
 def train(
-    setting: Setting, seed: int, k: int, former: Sequence[Any], pieces: Sequence[Share | None]
+    setting: Setting, seed: int, k: int, former: Experts, pieces: Sequence[Share | None]
 ) -> Any:
     """Step 2: an expert on its subset, which its pieces make up."""
     found = [piece for piece in pieces if piece is not None]
     if not found:
-        return former[k]
+        return former.members[k]
     share = joined(found)
     subset = Subset(
         share.X,
@@ -97,7 +100,7 @@ def train(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration goes on
-        return fit_expert(setting.template, subset, former[k])
+        return fit_expert(setting.template, subset, former.members[k])
 
 
 def density(gater: GaussianGater, seed: int, k: int, pieces: Sequence[Share | None]) -> Any:
@@ -220,7 +223,7 @@ def measure(
     return tally._replace(updates=int(np.count_nonzero(following != partition))), facts, counts
 
 
-def mean_errors(block: Block, gater: Gater, experts: Experts, tolerance: float) -> FloatArray:
+def errors(block: Block, gater: Gater, experts: Experts, tolerance: float) -> FloatArray:
     """Criterion, errors and weight of the examples held out."""
     if block.held is None:
         return np.zeros(3)

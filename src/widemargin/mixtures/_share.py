@@ -34,6 +34,13 @@ class Share:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what goes to disk."""
+        X = self.X
+        inputs = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+        arrays = [*inputs, self.goal.y, *([] if self.weights is None else [self.weights])]
+        return int(sum(array.nbytes for array in arrays))
+
     @property
     def counted(self) -> FloatArray:
         """How much each example counts."""
