@@ -17,6 +17,7 @@ from distributed import Client, LocalCluster
 import widemargin
 import widemargin.dask
 from widemargin import SGDSVM, SVC, MLPGater
+from widemargin.dask import _learner
 from widemargin.datasets import fetch_forest
 
 MB = 1_000_000
@@ -67,7 +68,8 @@ def memory(limit: int, ratio: float) -> None:
         print(f"peaks {' '.join(peaks)} MB; before {max(base.values()) / MB:.0f} MB")
 
 
-def forest(count: int, experts: int, chunks: int) -> None:
+def forest(count: int, experts: int, chunks: int, copy_rows: int) -> None:
+    _learner.ROWS_PER_COPY = copy_rows
     data = fetch_forest(split="thesis")
     X, y = data.X_train[:count], data.y_train[:count]
     options = {
@@ -102,6 +104,7 @@ def main() -> None:
     two.add_argument("--count", type=int, default=100_000, help="training examples")
     two.add_argument("--experts", type=int, default=50)
     two.add_argument("--chunks", type=int, default=8)
+    two.add_argument("--copy-rows", type=int, default=_learner.ROWS_PER_COPY)
     two.set_defaults(run=forest)
     options = vars(parser.parse_args())
     options.pop("run")(**options)

@@ -288,7 +288,7 @@ def test_dask_knows_how_large_a_block_is():
     sparse = Share(sp.csr_matrix(np.ones((100, 50))), Goal("margin", 2, y), y)
     for part in (share, sparse):
         assert sizeof(part) >= X.nbytes + y.nbytes
-        assert sizeof(Block(part, part)) >= 2 * sizeof(part)
+        assert sizeof(Block(part, part)) >= 2 * (X.nbytes + y.nbytes)
         assert sizeof([part] * 20) >= 20 * X.nbytes
     assert sizeof(Heard(np.zeros((100, 20, 1), np.float32), None)) >= 8000
 
