@@ -1,8 +1,8 @@
 """`python -m benchmarks`: the quick question, an epoch of a perceptron or of the online SVM.
 
 The long ones have options of their own: `python -m benchmarks.kernel_svm`, `.linear_svm`,
-`.mlp_epoch`, `.committee`, `.mixtures`, `.chapter5`, `.stream` (`--help`). All print ratios and
-write JSON to benchmarks/results.
+`.mlp_epoch`, `.committee`, `.mixtures`, `.dask_mixture`, `.chapter5`, `.stream` (`--help`). Most
+print ratios and write JSON to benchmarks/results.
 """
 
 from dataclasses import asdict

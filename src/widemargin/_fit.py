@@ -22,7 +22,13 @@ from widemargin import _core
 from widemargin._typing import IntArray
 from widemargin.schedules import Schedule
 
-__all__ = ["Learner", "Outcome", "Plan", "Tally", "interrupt_flag", "train"]
+__all__ = ["Halted", "Learner", "Outcome", "Plan", "Tally", "interrupt_flag", "train"]
+
+
+class Halted(Exception):
+    """A learner cannot go on: what it had learnt before this epoch is kept, if there was one."""
+
+    reason = "halted"
 
 
 class Tally(NamedTuple):
@@ -199,7 +205,13 @@ def train(
             done = plan.first_row if resumed else 0
             rate = partial(_rate_after, plan, epoch, done, len(order))
             order = order[done:]
-            tally, visited = _epoch(learner, order, rate, deadline, interrupted)
+            try:
+                tally, visited = _epoch(learner, order, rate, deadline, interrupted)
+            except Halted as halt:
+                if not outcome.history:
+                    raise
+                outcome.reason = halt.reason
+                break
             complete = visited == len(order)
             outcome.n_iter += complete
             outcome.rows_done = 0 if complete else done + visited

@@ -169,6 +169,10 @@ class Standardization:
             return
         mean, variance = np.empty_like(self.mean), np.empty_like(self.mean)
         _core.moments(rows, order, weights, mean, variance)
+        self.merge(mean, variance, total)
+
+    def merge(self, mean: FloatArray, variance: FloatArray, total: float) -> None:
+        """The moments of more examples, of this weight."""
         share = total / (self.weight + total)
         shift = mean - self.mean
         with np.errstate(over="ignore", invalid="ignore"):

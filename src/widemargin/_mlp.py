@@ -162,7 +162,9 @@ class NetworkModel(IterativeModel):
     def _resume(self, steps: Steps) -> NetworkState:
         """The last state; another solver begins with no moments."""
         saved = deepcopy(self._state)
-        moments = Standardization(saved["mean"], saved["variance"], saved["weight"])
+        moments = Standardization(
+            saved["mean"], saved["variance"], saved["weight"], saved.get("fixed", False)
+        )
         parameters = self._parameters.copy()
         arrays, done = (saved["first"], saved["second"]), saved["steps"]
         if saved["solver"] != steps.solver:

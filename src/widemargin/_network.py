@@ -293,5 +293,6 @@ class NetworkLearner:
                 "mean": mean,
                 "variance": moments.variance,
                 "weight": moments.weight,
+                "fixed": moments.fixed,
             },
         }

@@ -91,7 +91,7 @@ class Subset:
     X: ArrayLike  # of all examples
     y: ArrayLike
     weights: FloatArray | None
-    rows: IntArray
+    rows: IntArray | slice
     seed: int
     classification: bool
     platt: bool

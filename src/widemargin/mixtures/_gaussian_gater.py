@@ -177,17 +177,13 @@ class GaussianGater(Gater):
         if weights is None:
             weights = np.ones(X.shape[0])
         if not resume:
-            self._measure(X, weights)
+            moments = Standardization.empty(X.shape[1])
+            moments.update(as_rows(X), np.flatnonzero(weights), weights)
+            self._measure(moments)
         starts = self._experts() if resume else [None] * n_experts
         subsets = [np.flatnonzero((partition == k) & (weights > 0)) for k in range(n_experts)]
         found = self._train(X, subsets, starts)
-        self.n_experts_ = n_experts
-        self.priors_ = np.bincount(partition, weights, n_experts) / weights.sum()
-        self.sizes_ = np.array([len(one.weights) for one in found])
-        self.weights_, self.means_, self.variances_ = (
-            np.concatenate(arrays) for arrays in zip(*found, strict=True)
-        )
-        return self
+        return self._take(found, np.bincount(partition, weights, n_experts) / weights.sum())
 
     def log_density(self, X: ArrayLike) -> FloatArray:
         """log P(x | k), of standardised inputs.
@@ -241,10 +237,8 @@ class GaussianGater(Gater):
 
     # ----------------------------------------------------------------------------- helpers
 
-    def _measure(self, X: ArrayLike, weights: FloatArray) -> None:
+    def _measure(self, moments: Standardization) -> None:
         """Means and scales of all examples, and the variances left after standardising."""
-        moments = Standardization.empty(X.shape[1])
-        moments.update(as_rows(X), np.flatnonzero(weights), weights)
         mean, scale = moments.mean, moments.scale
         self.feature_mean_ = mean  # centred in any case: sums of squares are then exact
         self.feature_scale_ = scale if self.standardize else np.ones_like(scale)
@@ -264,21 +258,33 @@ class GaussianGater(Gater):
     def _train(
         self, X: ArrayLike, subsets: list[IntArray], starts: Sequence[Components | None]
     ) -> list[Components]:
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(subsets))
-        names = ("n_components", "covariance_type", "max_iter", "tol", "reg_covar")
-        options = {name: getattr(self, name) for name in names}
+        seeds = self._seeds(len(subsets))
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the next fit goes on
             found = Parallel(self._threads(), prefer="threads")(
-                delayed(fit_components)(
-                    self._standardized(X[rows]),
-                    start,
-                    self._spread,
-                    options | {"random_state": int(seed)},
-                )
+                delayed(self._density)(X[rows], start, seed)
                 for rows, start, seed in zip(subsets, starts, seeds, strict=True)
             )
         return list(found)
+
+    def _seeds(self, n_experts: int) -> IntArray:
+        random = check_random_state(self.random_state)
+        return np.asarray(random.randint(2**31 - 1, size=n_experts))
+
+    def _density(self, X: ArrayLike, start: Components | None, seed: int) -> Components:
+        """The Gaussians of an expert with these examples."""
+        names = ("n_components", "covariance_type", "max_iter", "tol", "reg_covar")
+        options = {name: getattr(self, name) for name in names} | {"random_state": int(seed)}
+        return fit_components(self._standardized(X), start, self._spread, options)
+
+    def _take(self, found: list[Components], priors: FloatArray) -> Self:
+        """The Gaussians of all experts."""
+        self.n_experts_, self.priors_ = len(found), priors
+        self.sizes_ = np.array([len(one.weights) for one in found])
+        self.weights_, self.means_, self.variances_ = (
+            np.concatenate(arrays) for arrays in zip(*found, strict=True)
+        )
+        return self
 
     def _threads(self) -> int:
         return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))

@@ -38,6 +38,13 @@ class Goal:
         return ((self.y > 0) if self.n_classes == 2 else self.y).astype(np.int64)
 
     @property
+    def labels(self) -> ArrayLike:
+        """What experts are trained on: class codes, or values."""
+        if self.kind != "value":
+            return self.codes
+        return self.y[:, 0] if self.n_columns == 1 else self.y
+
+    @property
     def targets(self) -> FloatArray:
         """±1, a column a class when there are more than two; or values."""
         if self.kind == "value" or self.n_classes == 2:

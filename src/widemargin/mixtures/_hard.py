@@ -119,19 +119,26 @@ class HardMixture(IterativeModel):
         examples.X = self._scaled(examples.X)
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
-        expert, gater = self._expert_template(), self._gater_template(self.gater)
+        gater = self._gater_template(self.gater)
+        kind, setting = self._setting(gater, started, weighted=examples.weights is not None)
+        goal = self._goal(kind, examples)
+        setting = replace(setting, labels=goal.labels)
+        if resume:
+            return MixtureLearner(examples, self._resumed(examples), goal, setting)
+        if self.tune is not None:
+            setting, gater = self._tuned(examples, goal, setting, gater)
+        return MixtureLearner(examples, self._first_state(examples, gater), goal, setting)
+
+    def _setting(self, gater: Gater, started: float, *, weighted: bool) -> tuple[str, Setting]:
+        """What experts say, and what stays the same over the iterations."""
+        expert = self._expert_template()
         kind = self._kind(expert, gater)
         platt = kind == "probability" and not hasattr(expert, "predict_proba")
-        asked = "margin" if platt else kind
-        check_expert(expert, kind=asked, weighted=examples.weights is not None)
-        goal = self._goal(kind, examples)
-        labels = goal.codes if kind != "value" else goal.targets
-        if labels.ndim == 2 and goal.n_columns == 1:
-            labels = labels[:, 0]
-        setting = Setting(
+        check_expert(expert, kind="margin" if platt else kind, weighted=weighted)
+        return kind, Setting(
             template=expert,
-            labels=labels,
-            classes=None if kind == "value" else np.arange(goal.n_classes),
+            labels=None,
+            classes=None if kind == "value" else np.arange(len(self.classes_)),
             criterion={"margin": "tanh_mse", "probability": "likelihood", "value": "mse"}[kind],
             platt=platt,
             posterior=gater.local if self.reassign == "auto" else self.reassign == "posterior",
@@ -142,11 +149,6 @@ class HardMixture(IterativeModel):
             seed=self._seed(),
             deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
-        if resume:
-            return MixtureLearner(examples, self._resumed(examples), goal, setting)
-        if self.tune is not None:
-            setting, gater = self._tuned(examples, goal, setting, gater)
-        return MixtureLearner(examples, self._first_state(examples, gater), goal, setting)
 
     def _tuned(
         self, examples: Examples, goal: Goal, setting: Setting, gater: Gater

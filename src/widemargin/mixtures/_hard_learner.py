@@ -20,8 +20,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import delayed
 
@@ -30,12 +28,11 @@ from widemargin._model import Examples
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.mixtures._experts import Experts, Subset, fit_expert, in_parallel
 from widemargin.mixtures._gater import Gater, UniformGater
-from widemargin.mixtures._goal import LEAST_PROBABILITY, Goal
+from widemargin.mixtures._goal import Goal
 from widemargin.mixtures._partition import assign, capacity
+from widemargin.mixtures._share import Share, noise_of
 
 __all__ = ["MixtureLearner", "MixtureState", "Setting"]
-
-LEAST_NOISE = 1e-6  # of an expert's errors, in variances of the targets
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,13 @@ class Setting:
     n_jobs: int | None
     seed: int
     deadline: float
+
+    def expert_seeds(self, n_experts: int) -> IntArray:
+        return np.random.RandomState(self.seed).randint(2**31 - 1, size=n_experts)
+
+    def listens_to_all(self, gater: Gater) -> bool:
+        """Whether what experts say of every example is needed, not of `gater_rows` only."""
+        return self.gater_rows is None or gater.local or self.posterior
 
 
 @dataclass
@@ -76,12 +80,9 @@ class MixtureLearner:
         self.examples, self.state, self.setting = examples, state, setting
         self.order, self.n_experts = examples.order, len(state.experts)
         self.rows_per_call = len(self.order)
-        whole = len(self.order) == examples.X.shape[0]
-        self.X = examples.X if whole else examples.X[self.order]
-        self.goal = goal.take(self.order)
-        self.weights = np.ones(len(self.order))
-        if examples.weights is not None:
-            self.weights = examples.weights[self.order]
+        self.share, self.goal = Share(examples.X, goal, examples.weights), goal
+        if len(self.order) < examples.X.shape[0]:
+            self.share = self.share.take(self.order)
         self.facts: dict[str, float] = {}
 
     # ------------------------------------------------------------------------- one iteration
@@ -93,25 +94,34 @@ class MixtureLearner:
             experts = self._train(partition)
         gater = state.gater.successor(self.setting.deadline - time.perf_counter())
         rows = self._gater_rows(gater)
-        goal, heard = self.goal.take(rows), self._experts(experts)
+        share, own = self.share, partition[rows]
+        if len(rows) < len(share):
+            share = share.take(rows)
+        heard = self._experts(experts)
         with self._timed("outputs"):
-            outputs = self._outputs(heard, rows)
-        log_p = self._log_p(outputs, goal, partition[rows], gater)
+            outputs = share.outputs(heard)
+        noise = None
+        if share.goal.kind == "value" and gater.local:
+            noise = noise_of(share.own_squares(outputs, own), share.goal)
+        log_p = share.log_p(outputs, noise)
         with self._timed("gater"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration goes on
             gater.fit(
-                self._rows(rows),
+                share.X,
                 outputs=outputs,
-                targets=goal.targets,
-                partition=partition[rows],
+                targets=share.goal.targets,
+                partition=own,
                 criterion=self.setting.criterion,
-                sample_weight=None if self.examples.weights is None else self.weights[rows],
+                sample_weight=share.weights,
             )
         if hasattr(gater, "time_limit"):
             gater.set_params(time_limit=state.gater.time_limit)  # its own, for the next fit
-        joint = gater.log_joint(self.X)  # log P(k | x), or log P(x, k)
+        joint = gater.log_joint(self.share.X)  # log P(k | x), or log P(x, k)
         self.state = MixtureState(experts, gater, partition, partition, state.iteration + 1)
-        tally = self._measure(outputs, log_p, joint[rows], rows)
+        tally, facts = share.measure(
+            outputs, log_p, joint[rows], own, heard, self.setting.tolerance
+        )
+        self.facts |= facts
         with self._timed("assignment"):
             scores = joint
             if self.setting.posterior and log_p is not None:
@@ -121,7 +131,7 @@ class MixtureLearner:
         if isinstance(gater, UniformGater):
             following = partition  # it prefers no expert
         self.state.next_partition = following
-        return Tally(int(np.count_nonzero(following != partition)), *tally)
+        return tally._replace(updates=int(np.count_nonzero(following != partition)))
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:
@@ -132,7 +142,7 @@ class MixtureLearner:
     def _train(self, partition: IntArray) -> list[Any]:
         """Step 2: the experts, each on its subset, in parallel."""
         setting, former = self.setting, self.state.experts
-        seeds = np.random.RandomState(setting.seed).randint(2**31 - 1, size=self.n_experts)
+        seeds = setting.expert_seeds(self.n_experts)
         subset = partial(
             Subset,
             self.examples.X,
@@ -163,63 +173,10 @@ class MixtureLearner:
     def _gater_rows(self, gater: Gater) -> IntArray:
         """The examples whose outputs are needed: all, or some that train a global gater."""
         count, most = len(self.order), self.setting.gater_rows
-        if most is None or most >= count or gater.local or self.setting.posterior:
+        if most is None or most >= count or self.setting.listens_to_all(gater):
             return np.arange(count)
         random = np.random.RandomState((self.setting.seed + self.state.iteration) % 2**32)
         return np.sort(random.choice(count, most, replace=False))
-
-    def _rows(self, rows: IntArray) -> ArrayLike:
-        return self.X if len(rows) == len(self.order) else self.X[rows]
-
-    def _outputs(self, experts: Experts, rows: IntArray) -> NDArray[np.float32]:
-        """What the gater is trained on; for the likelihood, the probability of the right class."""
-        if self.goal.kind != "probability":
-            return experts.outputs(self._rows(rows))
-        p = experts.right(self._rows(rows), self.goal.codes[rows])
-        return np.asarray(p.clip(LEAST_PROBABILITY, 1.0))
-
-    def _log_p(
-        self, outputs: NDArray[np.float32], goal: Goal, partition: IntArray, gater: Gater
-    ) -> FloatArray | None:
-        """log P(y | x, k), if there are probabilities.
-
-        For a regression with densities they are Gaussian, with the variance of the errors that
-        each expert makes on its own subset.
-        """
-        if goal.kind == "probability":
-            return np.log(outputs[:, :, 0], dtype=np.float64)
-        if goal.kind == "margin" or not gater.local:
-            return None
-        squares = np.sum((goal.targets[:, None] - outputs) ** 2, axis=2)
-        own = squares[np.arange(len(partition)), partition] / goal.n_columns
-        counts = np.bincount(partition, minlength=self.n_experts)
-        noise = np.bincount(partition, own, self.n_experts) / np.maximum(counts, 1)
-        least = LEAST_NOISE * float(np.mean(np.var(self.goal.targets, axis=0)))
-        noise = np.maximum(noise, least or 1.0)
-        return np.asarray(-0.5 * (squares / noise + goal.n_columns * np.log(2 * np.pi * noise)))
-
-    def _measure(
-        self,
-        outputs: NDArray[np.float32],
-        log_p: FloatArray | None,
-        joint: FloatArray,
-        rows: IntArray,
-    ) -> tuple[float, float, float]:
-        """Criterion, errors and weight; J and the likelihood, where there are probabilities."""
-        weights, partition, goal = self.weights[rows], self.state.partition[rows], self.goal
-        m = np.einsum("lk,lkc->lc", np.exp(log_softmax(joint, axis=1)), outputs)
-        if goal.kind == "probability" and goal.n_classes == 2:
-            m = np.where(goal.codes[rows, None] == np.arange(2), m, 1.0 - m)
-        elif goal.kind == "probability":
-            m = self.scores(self._rows(rows))
-        values, wrong = goal.take(rows).misses(m)
-        if log_p is not None:
-            joint = joint + log_p
-            own = joint[np.arange(len(rows)), partition]
-            total = logsumexp(joint, axis=1)
-            self.facts["bound"] = float(-(weights @ own))
-            self.facts["negative_log_likelihood"] = float(-(weights @ total))
-        return float(weights @ values), float(weights @ wrong), float(weights.sum())
 
     # --------------------------------------------------------------------------- of the loop
 

@@ -26,6 +26,7 @@ class MixedExamples(Examples):
 
     experts: NDArray[np.float32] | None = None
     criterion: str = "tanh_mse"
+    error_scale: FloatArray | None = None  # of more examples than these; None: of these
 
 
 class MLPGater(NetworkModel, Gater):
@@ -267,7 +268,7 @@ class MLPGater(NetworkModel, Gater):
 
     def _error_scale(self, examples: Examples) -> FloatArray | None:
         assert isinstance(examples, MixedExamples)
-        if examples.criterion != "mse":
-            return None
+        if examples.criterion != "mse" or examples.error_scale is not None:
+            return examples.error_scale
         _, variance = target_moments(examples.y, examples.order, examples.weights)
         return 1.0 / (len(variance) * variance)

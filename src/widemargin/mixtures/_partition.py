@@ -6,7 +6,7 @@ from sklearn.cluster import MiniBatchKMeans
 from widemargin import _core
 from widemargin._typing import ArrayLike, IntArray
 
-__all__ = ["assign", "capacity", "clustered_partition", "random_partition"]
+__all__ = ["assign", "capacity", "clustered_partition", "random_partition", "shared_room"]
 
 CLUSTERED_AT_ONCE = 2**22  # distances
 
@@ -49,9 +49,50 @@ def assign(scores: ArrayLike, room: IntArray) -> IntArray:
     return partition
 
 
-def random_partition(count: int, n_experts: int, random: np.random.RandomState) -> IntArray:
-    """Subsets of sizes that differ by one at the most."""
-    return np.asarray(random.permutation(np.arange(count) % n_experts), dtype=np.int64)
+def shared_room(wanted: IntArray, room: int) -> IntArray:
+    """Divides the room of every expert among blocks of examples, which then are assigned alone.
+
+    A block first gets what its examples want, or its part of that where an expert is wanted too
+    much. The others of its examples get parts of the room that is left, so that every block has
+    room for all its examples. With one block it is the whole room.
+
+    Parameters
+    ----------
+    wanted : ndarray of shape (n_blocks, n_experts)
+        How many examples of each block prefer each expert.
+    room : int
+        How many examples each expert takes; in all, enough.
+
+    Returns
+    -------
+    ndarray of shape (n_blocks, n_experts)
+        The room of each expert for each block.
+
+    Examples
+    --------
+    >>> shared_room(np.array([[4, 0], [2, 2]]), 5)
+    array([[3, 1],
+           [2, 4]])
+    """
+    sizes, demand = wanted.sum(1), np.maximum(wanted.sum(0), 1)
+    granted = wanted * np.minimum(demand, room) // demand
+    left, missing = room - granted.sum(0), sizes - granted.sum(1)
+    granted += left * missing[:, None] // max(left.sum(), 1)  # of the rest, no more than missing
+    left, missing = room - granted.sum(0), sizes - granted.sum(1)
+    for block in np.repeat(np.arange(len(sizes)), missing):  # what rounding has taken
+        most = left.argmax()
+        granted[block, most] += 1
+        left[most] -= 1
+    ends = left * np.cumsum(sizes)[:, None] // max(sizes.sum(), 1)  # what nobody needs
+    return np.asarray(granted + np.diff(ends, axis=0, prepend=0))
+
+
+def random_partition(
+    count: int, n_experts: int, random: np.random.RandomState, first: int = 0
+) -> IntArray:
+    """Subsets of sizes that differ by one at the most, also with the `first` examples before."""
+    dealt = np.arange(first, first + count) % n_experts
+    return np.asarray(random.permutation(dealt), dtype=np.int64)
 
 
 def clustered_partition(

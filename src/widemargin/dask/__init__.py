@@ -1,0 +1,18 @@
+"""Hard mixtures of experts on a cluster, with Dask: ``pip install 'widemargin[dask]'``."""
+
+try:
+    import dask
+    import distributed
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"widemargin.dask needs {error.name}, which is not installed; install it by "
+        "pip install 'widemargin[dask]'",
+        name=error.name,
+    ) from error
+
+from widemargin.dask.hard import HardMixtureClassifier
+from widemargin.dask.hard_regression import HardMixtureRegressor
+
+__all__ = ["HardMixtureClassifier", "HardMixtureRegressor"]
+
+del dask, distributed
