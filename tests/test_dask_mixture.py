@@ -282,7 +282,7 @@ def test_bad_input(client, toy):
 
 
 def test_dask_knows_how_large_a_block_is():
-    """What it takes for small is never written to disk."""
+    """What it takes for small goes to disk too late."""
     X, y = np.zeros((100, 50)), np.zeros(100)
     share = Share(X, Goal("margin", 2, y), None)
     sparse = Share(sp.csr_matrix(np.ones((100, 50))), Goal("margin", 2, y), y)
