@@ -73,10 +73,10 @@ def forest(count: int, experts: int, chunks: int, copy_rows: int) -> None:
     data = fetch_forest(split="thesis")
     X, y = data.X_train[:count], data.y_train[:count]
     options = {
-        "expert": SVC(C=10.0, gamma=1.0),
+        "expert": SVC(C=10.0, gamma=10.0),
         "gater": MLPGater((150,)),
         "n_experts": experts,
-        "n_iter": 4,
+        "n_iter": 3,
         "random_state": 0,
         "verbose": 1,
     }

@@ -27,7 +27,7 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 
 from dask.sizeof import sizeof  # noqa: E402
 
-from widemargin.dask import HardMixtureClassifier, HardMixtureRegressor, _cluster  # noqa: E402
+from widemargin.dask import HardMixtureClassifier, HardMixtureRegressor, _cluster, _learner  # noqa: E402
 from widemargin.dask._data import Block  # noqa: E402
 from widemargin.dask._learner import ClusterLearner  # noqa: E402
 from widemargin.dask._tasks import Heard  # noqa: E402
@@ -97,6 +97,17 @@ def test_blocks_solve_the_toy_problem(client, toy):
     model = mixture(client, gater, n_iter=4).fit(*spread(X, y))
     assert LINEAR.fit(X, y).score(X, y) < 0.8 < 0.9 < model.score(*spread(X, y))
     assert model.subset_sizes_.max() <= len(y) // 2 + 1
+
+
+def test_averaged_copies_of_the_gater_learn_too(client, toy, monkeypatch):
+    monkeypatch.setattr(_learner, "ROWS_PER_COPY", 300)  # three copies
+    gater = MLPGater((), learning_rate_init=0.2, max_iter=5)
+    one, again = (mixture(client, gater, n_iter=4).fit(*spread(*toy)) for _ in range(2))
+    assert one.score(*spread(*toy)) > 0.85
+    same(one, again)
+    monkeypatch.setattr(_learner, "ROWS_PER_COPY", 3000)
+    alone = mixture(client, gater, n_iter=4).fit(*spread(*toy))
+    assert not np.array_equal(alone.gater_.coefs_[0], one.gater_.coefs_[0])
 
 
 def test_sorted_blocks_keep_the_balance(client, toy):
@@ -282,7 +293,7 @@ def test_bad_input(client, toy):
 
 
 def test_dask_knows_how_large_a_block_is():
-    """What it takes for small is never written to disk."""
+    """What it takes for small goes to disk too late."""
     X, y = np.zeros((100, 50)), np.zeros(100)
     share = Share(X, Goal("margin", 2, y), None)
     sparse = Share(sp.csr_matrix(np.ones((100, 50))), Goal("margin", 2, y), y)

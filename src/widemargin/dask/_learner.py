@@ -30,7 +30,7 @@ from widemargin.mixtures._share import noise_of
 
 __all__ = ["ClusterLearner", "ClusterState"]
 
-ROWS_PER_COPY = 50_000  # that train one copy of a gater in an epoch, at the least
+ROWS_PER_COPY = 100_000  # that train one copy of a gater in an epoch, at the least
 MOST_COPIES = 64
 SOON = 10  # priority: a block that was split is forgotten once its pieces are taken
 
