@@ -282,7 +282,7 @@ def test_bad_input(client, toy):
     unknown = da.from_array(y, chunks=200)
     with pytest.raises(ValueError, match="divided alike"):
         mixture(client).fit(dX, unknown[unknown < 5])
-    with pytest.raises(ValueError, match="n_experts=5000 is more than the 900"):
+    with pytest.raises(ValueError, match="n_experts=5000 is more than n_samples=900"):
         mixture(client, n_experts=5000).fit(dX, dy)
     with pytest.raises(ValueError, match="one class only"):
         mixture(client).fit(dX, da.zeros_like(dy))
