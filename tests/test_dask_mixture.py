@@ -3,7 +3,6 @@
 import os
 import pickle
 import signal
-import threading
 import time
 
 import numpy as np
@@ -323,23 +322,23 @@ def cluster():
     ("gater", "phase"), [("mlp", "_train"), ("mlp", "_gater"), ("local", "_assign")]
 )
 def test_a_killed_worker_changes_nothing(cluster, toy, gater, phase, monkeypatch):
-    """A real kill in the second iteration, while experts, gater or partition are made."""
+    """A real kill in the second iteration, when experts, gater or partition are to be made."""
     cluster.wait_for_workers(2)
     whole = mixture(cluster, gater, n_experts=4).fit(*spread(*toy))
     killed, usual = [], getattr(ClusterLearner, phase)
 
     def killing(self, *arguments):
         if self.state.iteration == 1:
-            pid = min(self.cluster.client.run(os.getpid).values())
-            killed.append(pid)
-            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
+            killed.append(min(self.cluster.client.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)  # with all that it holds
         return usual(self, *arguments)
 
     monkeypatch.setattr(ClusterLearner, phase, killing)
     model = mixture(cluster, gater, n_experts=4).fit(*spread(*toy))
     cluster.wait_for_workers(2)
     assert len(killed) == 1
-    assert killed[0] not in cluster.run(os.getpid).values()
+    # The scheduler may not have noticed yet that it is gone.
+    assert killed[0] not in cluster.run(os.getpid, on_error="ignore").values()
     assert [r["criterion"] for r in model.history_] == [r["criterion"] for r in whole.history_]
     same(model, whole)
 

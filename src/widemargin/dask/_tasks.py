@@ -93,7 +93,6 @@ def train(
         share.X,
         share.goal.labels,
         share.weights,
-        rows=slice(None),
         seed=int(seed),
         classification=setting.classes is not None,
         platt=setting.platt,

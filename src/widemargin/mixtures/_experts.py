@@ -88,10 +88,9 @@ class PlattExpert(BaseEstimator):  # type: ignore[misc]
 class Subset:
     """The examples of one expert, and how to train it."""
 
-    X: ArrayLike  # of all examples
+    X: ArrayLike
     y: ArrayLike
     weights: FloatArray | None
-    rows: IntArray | slice
     seed: int
     classification: bool
     platt: bool
@@ -104,8 +103,7 @@ def fit_expert(template: Any, subset: Subset | None, former: Any = None) -> Any:
     """
     if subset is None:
         return former
-    X, y = subset.X[subset.rows], subset.y[subset.rows]
-    weights = None if subset.weights is None else subset.weights[subset.rows]
+    X, y, weights = subset.X, subset.y, subset.weights
     if subset.classification and len(np.unique(y)) == 1:
         return ConstantExpert().fit(X, y)
     if isinstance(former, PlattExpert):

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,25 +142,21 @@ class MixtureLearner:
         """Step 2: the experts, each on its subset, in parallel."""
         setting, former = self.setting, self.state.experts
         seeds = setting.expert_seeds(self.n_experts)
-        subset = partial(
-            Subset,
-            self.examples.X,
-            setting.labels,
-            self.examples.weights,
-            classification=setting.classes is not None,
-            platt=setting.platt,
-        )
+        X, weights = self.examples.X, self.examples.weights
+        kind = {"classification": setting.classes is not None, "platt": setting.platt}
         by_expert = self.order[np.argsort(partition, kind="stable")]
         ends = np.cumsum(np.bincount(partition, minlength=self.n_experts))
 
         def calls(interrupted: threading.Event) -> Iterator[Any]:
-            """A stopped fit keeps former experts, if there are any."""
+            """A stopped fit keeps former experts, if there are any; workers get their rows only."""
             for k in range(self.n_experts):
                 rows = by_expert[ends[k - 1] if k else 0 : ends[k]]
                 stopped = interrupted.is_set() or time.perf_counter() > setting.deadline
-                keep = former[k] is not None and (stopped or not len(rows))
-                task = subset(rows=rows, seed=int(seeds[k]))
-                yield delayed(fit_expert)(setting.template, None if keep else task, former[k])
+                subset = None
+                if former[k] is None or (len(rows) and not stopped):
+                    own = None if weights is None else weights[rows]
+                    subset = Subset(X[rows], setting.labels[rows], own, int(seeds[k]), **kind)
+                yield delayed(fit_expert)(setting.template, subset, former[k])
 
         with interrupt_flag() as interrupted:
             return in_parallel(calls(interrupted), setting.n_jobs)
