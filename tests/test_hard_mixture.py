@@ -25,6 +25,8 @@ from widemargin import (
     LinearSVC,
     MLPClassifier,
     MLPGater,
+    NilssonMLPClassifier,
+    NuSVC,
     SimpleMLPClassifier,
 )
 from widemargin.mixtures._experts import ConstantExpert, PlattExpert, expert_outputs
@@ -225,3 +227,26 @@ def test_a_class_that_all_experts_think_impossible_has_a_finite_cost():
     tree = DecisionTreeClassifier(max_depth=3)
     model = quick(tree, "local", n_experts=10, n_iter=5, gate_tolerance=0.2).fit(X, Y)
     assert np.isfinite([record["criterion"] for record in model.history_]).all()
+
+
+# ------------------------------------------------------------------------------------- tuning
+
+
+def test_tuning_leaves_alone_what_has_no_path_of_C():
+    for expert in (NuSVC(nu=0.1), MLPClassifier((5,), max_iter=2, tol=None)):
+        model = HardMixtureClassifier(expert, n_experts=2, n_iter=1, tune="validation")
+        model.set_params(random_state=0).fit(X, Y)
+        assert {trial["part"] for trial in model.tuning_} == {"gater"}
+        assert model.best_params_["expert"] is expert
+
+
+def test_tuning_is_as_if_its_choice_had_been_given():
+    tuned = HardMixtureClassifier(n_experts=2, n_iter=2, tune="validation", random_state=0)
+    chosen = HardMixtureClassifier(**tuned.fit(X, Y).best_params_, n_experts=2, n_iter=2)
+    chosen.set_params(early_stopping=True, random_state=0).fit(X, Y)
+    assert_array_equal(tuned.decision_function(X), chosen.decision_function(X))
+
+
+def test_experts_that_vote_without_a_margin():
+    expert = NilssonMLPClassifier(n_units=5, max_iter=5)
+    assert np.all(np.isfinite(quick(expert).fit(X, Y).decision_function(X)))

@@ -184,10 +184,9 @@ def _margins(expert: Any, X: ArrayLike, classes: ArrayLike) -> NDArray[np.float3
 
 def _unit(expert: Any) -> float:
     """What an expert says at its margin: β of those of this library that have one, else 1."""
-    margin = getattr(expert, "margin", 1.0)
-    if hasattr(expert, "_beta"):
-        margin = expert._beta()
-    return float(margin) if isinstance(margin, Real) else 1.0
+    margin = expert._beta() if hasattr(expert, "_beta") else getattr(expert, "margin", 1.0)
+    beta = float(margin) if isinstance(margin, Real) else 0.0
+    return beta or 1.0
 
 
 @dataclass

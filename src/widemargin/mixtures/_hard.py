@@ -25,7 +25,7 @@ from widemargin.mixtures._goal import Goal
 from widemargin.mixtures._hard_learner import MixtureLearner, MixtureState, Setting
 from widemargin.mixtures._mlp_gater import MLPGater
 from widemargin.mixtures._partition import clustered_partition, random_partition
-from widemargin.mixtures._tuning import Tuning, gater_candidates, regions_of
+from widemargin.mixtures._tuning import Tuning, gater_candidates, is_tunable, regions_of
 
 __all__ = ["MIXTURE_CONSTRAINTS", "HardMixture", "without_epochs"]
 
@@ -157,13 +157,15 @@ class HardMixture(IterativeModel):
         assert examples.y_val is not None
         now = time.perf_counter()
         tuning = Tuning(now + (setting.deadline - now) / 2, self.n_jobs)
-        rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))
-        kind = "margin" if setting.platt else goal.kind
-        held = Goal(kind, goal.n_classes, examples.y_val, goal.error_scale)
-        regions = regions_of(examples, setting.labels, held, rows)
-        scale = resolve_gamma("scale", examples.X)
-        expert = tuning.expert(setting.template, regions, scale, setting.classes)
-        setting = replace(setting, template=expert)
+        expert = setting.template
+        if is_tunable(expert):
+            rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))
+            kind = "margin" if setting.platt else goal.kind
+            held = Goal(kind, goal.n_classes, examples.y_val, goal.error_scale)
+            regions = regions_of(examples, setting.labels, held, rows)
+            scale = resolve_gamma("scale", examples.X)
+            expert = tuning.expert(expert, regions, scale, setting.classes)
+            setting = replace(setting, template=expert)
         candidates = gater_candidates(self.gater) if isinstance(self.gater, str) else []
         if candidates:
 

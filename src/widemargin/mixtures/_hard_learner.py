@@ -125,10 +125,10 @@ class MixtureLearner:
             scores = joint
             if self.setting.posterior and log_p is not None:
                 scores = joint + log_p
-            room = capacity(len(self.order), self.n_experts, self.setting.limit)
-            following = assign(scores, np.full(self.n_experts, room))
-        if isinstance(gater, UniformGater):
-            following = partition  # it prefers no expert
+            following = partition
+            if not isinstance(gater, UniformGater):  # which prefers no expert
+                room = capacity(len(self.order), self.n_experts, self.setting.limit)
+                following = assign(scores, np.full(self.n_experts, room))
         self.state.next_partition = following
         return tally._replace(updates=int(np.count_nonzero(following != partition)))
 

@@ -28,7 +28,7 @@ from widemargin.mixtures._hard_learner import MixtureLearner
 from widemargin.mixtures._mlp_gater import MLPGater
 from widemargin.svm_path import svm_path
 
-__all__ = ["Trial", "Tuning", "gater_candidates", "regions_of"]
+__all__ = ["Trial", "Tuning", "gater_candidates", "is_tunable", "regions_of"]
 
 REGIONS = 8
 CS = (1.0, 10.0, 100.0)
@@ -44,6 +44,11 @@ def gater_candidates(name: str) -> list[Gater]:
         "local": GaussianGater,
     }
     return [kinds[name](size) for size in SIZES.get(name, ())]
+
+
+def is_tunable(expert: Any) -> bool:
+    """Whether it is a kernel machine that has a path of C."""
+    return isinstance(expert, KernelMachine) and "C" in expert.get_params(deep=False)
 
 
 @dataclass(frozen=True)
@@ -104,12 +109,12 @@ class Tuning:
     trials: list[Trial] = field(default_factory=list)
 
     def expert(self, template: Any, regions: list[Region], scale: float, classes: ArrayLike) -> Any:
-        """The kernel machine with the least errors on all regions; other experts as they are.
+        """The kernel machine with the least errors on all regions.
 
         C and γ that the user has set are kept; those at their defaults are chosen, γ as multiples
         of `scale`.
         """
-        if not isinstance(template, KernelMachine) or not regions:
+        if not regions:
             return template
         defaults = type(template)().get_params()
         free = {n for n in ("C", "gamma") if n in defaults and getattr(template, n) == defaults[n]}
