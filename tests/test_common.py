@@ -45,9 +45,7 @@ from widemargin.schedules import ENDING_SCHEDULES
 
 MODULES = (widemargin, linear_svm, mixtures, mlp, perceptrons, svm)
 PUBLIC = list(dict.fromkeys(getattr(m, name) for m in MODULES for name in m.__all__))
-CLASSES = [
-    public for public in PUBLIC if inspect.isclass(public) and not inspect.isabstract(public)
-]
+CLASSES = [public for public in PUBLIC if inspect.isclass(public) and public is not Gater]
 PARAMETRISED = [cls for cls in CLASSES if issubclass(cls, BaseEstimator)]
 ESTIMATORS = [cls for cls in PARAMETRISED if not issubclass(cls, Gater)]  # parts of mixtures
 
@@ -165,7 +163,7 @@ def test_stated_defaults_are_the_defaults(cls):
         r"^(\w+) :.*?default=(.+?)$", sections(cls)["Parameters"], flags=re.MULTILINE
     )
     defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items()}
-    assert stated or not defaults
+    assert stated or all(d is inspect.Parameter.empty for d in defaults.values())
     for name, value in stated:
         assert ast.literal_eval(value) == defaults[name], (
             f"{name} is documented with default={value}"
