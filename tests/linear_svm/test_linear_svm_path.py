@@ -255,7 +255,7 @@ def test_bad_validation_sets():
     clf = LinearSVCCV(Cs=[1.0])
     with pytest.raises(ValueError, match="X_val and y_val go together"):
         clf.fit(X, Y2, X_val=X)
-    with pytest.raises(ValueError, match="y_val has the class 'maybe', which y has not"):
+    with pytest.raises(ValueError, match="y_val has the class 'maybe', which y does not have"):
         clf.fit(X, Y2, X_val=X[:2], y_val=["yes", "maybe"])
     with pytest.raises(ValueError, match="5 features"):
         clf.fit(X, Y2, X_val=X[:, :5], y_val=Y2)

@@ -16,21 +16,22 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.labels import check_labels, example_weights
+from widemargin.inputs.labels import check_labels
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.machine import LinearMachine
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
 from widemargin.linear_svm.problem import LinearProblem, Problem
+from widemargin.training.certified import CertifiedClassifier, CertifiedRegressor
+from widemargin.training.outputs import class_scores
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
 
-class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
+class LinearSVC(CertifiedClassifier, LinearMachine):
     r"""Linear support vector classifier, at any size.
 
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \ell(1 - y_l (w \cdot x_l + b)), \qquad
@@ -172,7 +173,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.warm_start = warm_start
 
-    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         if self.multi_class == "crammer_singer" and self.dual is False:
             raise ValueError(
                 "dual=False: multi_class='crammer_singer' is solved by its dual only; "
@@ -181,18 +182,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
         return X, y
-
-    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
-        if weights is not None:
-            totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
-            if not np.all(totals > 0):
-                name = self.classes_.tolist()[np.argmin(totals)]
-                raise ValueError(
-                    f"all examples of class {name!r} have weight zero; "
-                    "give some of them a positive weight, or leave the class out"
-                )
-        return weights
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         if self.multi_class == "crammer_singer":
@@ -223,8 +212,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The outputs.
         """
-        out = self._outputs(X)
-        return out[:, 0] if out.shape[1] == 1 else out
+        return class_scores(self._outputs(self._check_predict(X)))
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each example.
@@ -239,12 +227,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The classes.
         """
-        out = self._outputs(X)
-        codes = (out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(axis=1)
-        return self.classes_[codes]
+        return self._decide(self._outputs(self._check_predict(X)))
 
 
-class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
+class LinearSVR(CertifiedRegressor, LinearMachine):
     r"""Linear support vector regression, at any size.
 
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
@@ -326,15 +312,9 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.warm_start = warm_start
 
-    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         X, y = validate_data(self, X, y, y_numeric=True, **self._input_options)
         return X, np.asarray(y, dtype=np.float64)
-
-    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(X, y, sample_weight, None, None)
-        if weights is not None and not np.any(weights > 0):
-            raise ValueError("sample_weight gives every example weight zero; some must be positive")
-        return weights
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         epsilon, intercept = float(self.epsilon), self._intercept
@@ -356,4 +336,4 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The outputs.
         """
-        return self._outputs(X)[:, 0]
+        return self._decide(self._outputs(self._check_predict(X)))

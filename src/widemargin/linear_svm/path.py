@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from widemargin._typing import ArrayLike
 from widemargin.linear_svm.estimators import LinearSVC
 from widemargin.linear_svm.machine import LinearMachine
-from widemargin.training.estimators import all_or_nothing
+from widemargin.training.model import all_or_nothing
 from widemargin.training.path import Folds, Path, adopt, grid_of, unfitted
 
 __all__ = ["LinearSVCCV", "LinearSVMPath", "linear_svm_path"]
@@ -216,7 +216,7 @@ class LinearSVCCV(LinearSVC):
             The fitted estimator.
         """
         given, cv = X, self.cv
-        X, y = self._validate(X, y)
+        X, y = self._check_fit(X, y)
         if X_val is not None or y_val is not None:
             X, y, sample_weight, cv = self._joined(X, y, sample_weight, X_val, y_val)
             given = X
@@ -255,8 +255,8 @@ class LinearSVCCV(LinearSVC):
         X_val, y_val = validate_data(self, X_val, y_val, reset=False, **self._input_options)
         if len(unknown := np.setdiff1d(y_val, self.classes_)):
             raise ValueError(
-                f"y_val has the class {unknown.tolist()[0]!r}, which y has not; leave its examples "
-                "out of the validation set, or add some to the others"
+                f"y_val has the class {unknown.tolist()[0]!r}, which y does not have; remove its "
+                "examples from the validation set, or add some to the training set"
             )
         count, more = X.shape[0], X_val.shape[0]
         if sample_weight is not None:

@@ -61,8 +61,22 @@ class Changes:
     values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
 
 
+_KERNEL_MACHINES = "NuSVC NuSVR OneClassSVM SVC SVCCV SVR"
+_LINEAR_MACHINES = "LinearSVC LinearSVCCV LinearSVR"
+
 #: Present name of a class -> its changes since format 1.
-CHANGES: dict[str, Changes] = {}
+CHANGES: dict[str, Changes] = {
+    **{
+        f"widemargin.{name}": Changes(
+            attributes={"_wide": "_double_precision", "_from_libsvm": None}
+        )
+        for name in _KERNEL_MACHINES.split()
+    },
+    **{
+        f"widemargin.{name}": Changes(attributes={"_former": "_last_solution"})
+        for name in _LINEAR_MACHINES.split()
+    },
+}
 
 
 def upgrade(node: Any) -> Any:

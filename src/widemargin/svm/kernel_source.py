@@ -65,7 +65,7 @@ class KernelSource:
     gamma: float
     coef0: float
     degree: int
-    wide: bool | None = None  # double precision; None: float where it is enough
+    double_precision: bool | None = None  # None: only where float32 is not enough
     threads: int = 1
 
     @property
@@ -92,7 +92,7 @@ class KernelSource:
     def over(self, X: ArrayLike, ids: IntArray) -> tuple[Any, FloatArray | None]:
         """What the decomposition of these examples needs: examples, or rows and a diagonal."""
         if self.named:
-            (examples,) = self._pack([(as_rows(X), ids)], self.wide)
+            (examples,) = self._pack([(as_rows(X), ids)], self.double_precision)
             return examples, None
         everything = len(ids) == _num_samples(X)
         if self.function == "precomputed":
@@ -147,9 +147,9 @@ class KernelSource:
         support = as_rows(vectors)
         work = vectors.shape[0] * len(at)
         threads = self.threads_for(vectors, work)
-        wide = True if work < SMALL else self.wide
+        double = True if work < SMALL else self.double_precision
         sets = [(support, np.arange(block.start, block.stop)) for block in blocks]
-        *packed, x = self._pack([*sets, (rows, at)], wide)
+        *packed, x = self._pack([*sets, (rows, at)], double)
         parts = []
         for block, examples in zip(blocks, packed, strict=True):
             out = np.empty((len(coef), len(at)))
@@ -159,10 +159,10 @@ class KernelSource:
         return parts
 
     def _pack(
-        self, sets: list[tuple[_core.Rows, IntArray]], wide: bool | None
+        self, sets: list[tuple[_core.Rows, IntArray]], double: bool | None
     ) -> list[_core.KernelExamples]:
         assert isinstance(self.function, str)
-        return _core.pack_examples(self.function, self.gamma, self.coef0, self.degree, wide, sets)
+        return _core.pack_examples(self.function, self.gamma, self.coef0, self.degree, double, sets)
 
     def _call(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
         """The matrix that a kernel function gives, checked."""

@@ -7,16 +7,21 @@ separates the examples from the origin of feature space; the set is where
 :math:`w \cdot \Phi(x) > \rho`.
 """
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import column_or_1d
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import example_weights
+from widemargin.svm.decomposition import Solution
+from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
-from widemargin.training.estimators import all_or_nothing
+from widemargin.training.model import all_or_nothing
 
 __all__ = ["OneClassSVM"]
 
@@ -170,8 +175,16 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike = None, sample_weight: ArrayLike = None) -> Self:
-        """Finds the set that holds the examples.
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        X_val: ArrayLike = None,
+        y_val: ArrayLike = None,
+        sample_weight_val: ArrayLike = None,
+    ) -> Self:
+        """Find the set that holds the examples.
 
         Parameters
         ----------
@@ -181,18 +194,41 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
             Present for scikit-learn's conventions.
         sample_weight : array-like of shape (n_samples,), optional
             Weights ≥ 0; examples of weight zero are left out.
+        X_val, y_val, sample_weight_val : optional
+            Validation examples, which are scored when the fit ends: see `validation_error_`.
+            `y_val` is +1 for those that belong into the set, −1 for outliers.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit(X, None, sample_weight)
-        self.offset_ = -self.intercept_
-        return self
+        return self._train(X, None, sample_weight, (X_val, y_val, sample_weight_val))
 
     def _targets(self, y: ArrayLike) -> FloatArray:
         return np.ones(self.shape_fit_[0])
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        return example_weights(X, y, sample_weight, None, None)
+
+    def _assemble(
+        self, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
+    ) -> dict[str, Any]:
+        found = super()._assemble(y, tasks, solutions)
+        return {**found, "offset_": -found["intercept_"]}
+
+    def _check_targets(self, y_val: ArrayLike) -> ArrayLike:
+        y_val = column_or_1d(y_val, input_name="y_val")
+        if not np.all(np.isin(y_val, (-1, 1))):
+            raise ValueError(
+                f"y_val has the values {np.unique(y_val)[:5].tolist()}; use 1 for examples that "
+                "belong into the set and -1 for outliers"
+            )
+        return y_val
+
+    def _error(self, y: ArrayLike, predicted: ArrayLike, weights: FloatArray | None) -> float:
+        """The fraction of the weight on the wrong side."""
+        return float(np.average(y != predicted, weights=weights))
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """f(x) = w·Φ(x) − ρ, positive inside the set.
@@ -237,4 +273,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The sides.
         """
-        return np.where(self.decision_function(X) > 0, 1, -1)
+        return self._decide(self._outputs(self._check_predict(X)))
+
+    def _decide(self, outputs: FloatArray) -> IntArray:
+        return np.where(outputs[:, 0] > 0, 1, -1)

@@ -189,10 +189,16 @@ class SVCCV(KernelClassifier):
         self.dtype = dtype
         self.multi_class = multi_class
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
+    def _train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike,
+        validation: Any = None,
+        path: Any = None,
+    ) -> Self:
         given = X
         X, y = self._check_fit(X, y)
-        self._targets(y)
         self.Cs_ = grid_of(self.Cs)
         parameters = self.get_params(deep=False)
         for name in ("Cs", "gamma", "cv", "scoring"):

@@ -10,21 +10,23 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.svm.decomposition import Bench, Options, Solution
+from widemargin.svm.decomposition import Options, Solution, SolverState
 from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.nu_regression import nu_regression
 from widemargin.svm.problem import Problem
+from widemargin.training.certified import CertifiedRegressor
 from widemargin.training.control import Control, Watcher
 
 __all__ = ["SVR", "NuSVR"]
 
 
-class _KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
+class KernelRegressor(CertifiedRegressor, KernelMachine):
+    """Base of regressions: their only output is the prediction."""
+
     def predict(self, X: ArrayLike) -> FloatArray:
         """f(x) of each example.
 
@@ -39,10 +41,10 @@ class _KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The predictions.
         """
-        return self._outputs(self._check_predict(X))[:, 0]
+        return self._decide(self._outputs(self._check_predict(X)))
 
 
-class SVR(_KernelRegressor):
+class SVR(KernelRegressor):
     r"""Support vector regression with any kernel (thesis, Chapter 5).
 
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
@@ -199,7 +201,7 @@ class SVR(_KernelRegressor):
         self.dtype = dtype
 
 
-class NuSVR(_KernelRegressor):
+class NuSVR(KernelRegressor):
     r"""Support vector regression with the part ν of support vectors as parameter.
 
     .. math:: \min_{w, b, \epsilon} \; \tfrac12 \|w\|^2 + C \left( \nu L \epsilon
@@ -294,7 +296,7 @@ class NuSVR(_KernelRegressor):
         control: Control,
         initial: Sequence[FloatArray | None] | None = None,
         watcher: Watcher | None = None,
-        bench: Bench | None = None,  # its problems are not alike
+        state: SolverState | None = None,  # not used: its two problems are not alike
     ) -> list[Solution]:
         (task,), first = tasks, None if initial is None else initial[0]
 

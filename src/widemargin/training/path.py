@@ -1,7 +1,7 @@
-"""What the paths of kernel machines and of linear ones share: many C in order, folds, the choice.
+"""Machines for many C, each started from the previous one, and the choice of one by validation.
 
-A machine that can be on a path has a parameter C, and `_share`, which makes what its fits have in
-common. It is in `_shared` while the path is trained: each fit then starts from the last.
+A machine that can be on a path is a `CertifiedMachine` with a parameter C. Its `_path_state` is
+handed from one fit to the next.
 """
 
 import time
@@ -83,13 +83,11 @@ def along(
     model: Any, X: ArrayLike, y: ArrayLike, Cs: FloatArray, sample_weight: ArrayLike
 ) -> Iterator[Any]:
     """A fitted copy of the model for each C, up to the one during which Ctrl-C came."""
-    model._shared = model._share(Cs)
+    state = model._path_state(Cs)
     for C in Cs:
         with interrupt_flag() as interrupted:  # also if it came too late to stop the fit
-            model.set_params(C=float(C)).fit(X, y, sample_weight)
-        fitted = copy(model)
-        del fitted._shared
-        yield fitted
+            model.set_params(C=float(C))._fit_on_path(state, X, y, sample_weight)
+        yield copy(model)
         if interrupted.is_set():
             return
 
