@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from widemargin.persistence import load
-from widemargin.persistence.history import CHANGES, CLASSES_OF_FORMAT_1, Changes
+from widemargin.persistence.classes import public_name
+from widemargin.persistence.history import CHANGES, Changes
 from widemargin.streaming import fit_stream, stream
 
 FOLDER = Path(__file__).parent / "models"
@@ -76,9 +77,9 @@ def test_same_answers(name):
 def test_same_parameters(name):
     model = read(name)
     model = getattr(model, "model", model)  # of a checkpoint
-    now = (model[-1] if hasattr(model, "steps") else model).get_params(deep=False)
-    path = FACTS[name]["class"]
-    changes = CHANGES.get(CLASSES_OF_FORMAT_1.get(path, path), Changes())
+    model = model[-1] if hasattr(model, "steps") else model
+    now = model.get_params(deep=False)
+    changes = CHANGES.get(public_name(type(model)), Changes())
     for old, value in FACTS[name]["params"].items():
         new = changes.parameters.get(old, old)
         if new is None:
