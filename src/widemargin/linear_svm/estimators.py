@@ -69,7 +69,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         The order of the examples in coordinate descent.
     max_iter : int, default=1000
         Epochs of coordinate descent and iterations of the interior-point method, at the most.
-    standardize : bool, default=False
+    scaling : {"standard", "minmax"} or None, default=None
         Whether to standardise the inputs, implicitly: sparse data stay sparse, and `coef_` is for
         inputs as they are given.
     time_limit : float or None, default=None
@@ -115,7 +115,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin import LinearSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = LinearSVC(loss="hinge", standardize=True, random_state=0).fit(X, y)
+    >>> clf = LinearSVC(loss="hinge", scaling="standard", random_state=0).fit(X, y)
     >>> clf.converged_, round(clf.score(X, y), 3)
     (True, 0.988)
 
@@ -123,7 +123,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
 
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> clf = LinearSVC(multi_class="crammer_singer", standardize=True, random_state=0).fit(X, y)
+    >>> clf = LinearSVC(multi_class="crammer_singer", scaling="standard", random_state=0).fit(X, y)
     >>> clf.converged_, clf.coef_.shape, clf.score(X, y)
     (True, (3, 13), 1.0)
     """
@@ -151,7 +151,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         verbose: int = 0,
         random_state: ArrayLike = None,
         max_iter: int = 1000,
-        standardize: bool = False,
+        scaling: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -168,7 +168,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
-        self.standardize = standardize
+        self.scaling = scaling
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -249,7 +249,7 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
         The cost of an error beyond ε.
     fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter :
         As in `LinearSVC`.
-    standardize, time_limit, n_jobs, warm_start :
+    scaling, time_limit, n_jobs, warm_start :
         As in `LinearSVC`. The targets are not standardised.
 
     Attributes
@@ -292,7 +292,7 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
         verbose: int = 0,
         random_state: ArrayLike = None,
         max_iter: int = 1000,
-        standardize: bool = False,
+        scaling: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -307,7 +307,7 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
-        self.standardize = standardize
+        self.scaling = scaling
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.rows import decision
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.linear_svm.fit import LinearPathState, LinearProblems
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.problem import Problem
@@ -31,7 +31,7 @@ class LinearMachine(CertifiedMachine):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither"), None],
-        "standardize": ["boolean"],
+        "scaling": SCALING_CONSTRAINT,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -74,11 +74,8 @@ class LinearMachine(CertifiedMachine):
     ) -> LinearInputs:
         if path is not None and path.inputs is not None:
             return path.inputs
-        inputs = LinearInputs(X, threads=self._threads)
-        if self.standardize:
-            moments = Standardization.empty(inputs.width)
-            moments.update(inputs.rows, np.arange(inputs.count), weights)
-            inputs.mean, inputs.scale = moments.mean, moments.scale
+        scaling = Scaling.measured(self.scaling, X, weights=weights)
+        inputs = LinearInputs(X, scaling, threads=self._threads)
         if path is not None:
             path.inputs = inputs
         return inputs

@@ -8,6 +8,7 @@ import numpy as np
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import counted_rows
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import Problem, certify, start
@@ -58,7 +59,7 @@ class KernelProblems(ProblemSet):
     ) -> None:
         self.machine, self.X, self.targets, self.weights = machine, X, targets, weights
         self.options, self.path = options, path
-        rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
+        rows = counted_rows(len(targets), weights)
         self.tasks: list[Task] = machine._tasks(targets, weights, rows)
         self.initial: list[FloatArray] | None = None
         machine._resolve_kernel(X, max(float(task.problem.upper.max()) for task in self.tasks))

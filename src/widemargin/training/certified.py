@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -26,6 +25,7 @@ from sklearn.utils.validation import (
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import example_weights
+from widemargin.inputs.threads import thread_count
 from widemargin.training.control import Control, Watcher, interrupt_flag
 from widemargin.training.model import all_or_nothing
 from widemargin.training.outputs import most_likely
@@ -296,7 +296,7 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+        return thread_count(self.n_jobs)
 
 
 class CertifiedClassifier(ClassifierMixin):  # type: ignore[misc]
@@ -306,16 +306,9 @@ class CertifiedClassifier(ClassifierMixin):  # type: ignore[misc]
     class_weight: ArrayLike
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
-        if weights is not None:
-            totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
-            if not np.all(totals > 0):
-                name = self.classes_.tolist()[np.argmin(totals)]
-                raise ValueError(
-                    f"all examples of class {name!r} have weight zero; "
-                    "give some of them a positive weight, or leave the class out"
-                )
-        return weights
+        return example_weights(
+            X, y, sample_weight, self.class_weight, self.classes_, every_class=True
+        )
 
     def _check_targets(self, y_val: ArrayLike) -> ArrayLike:
         y_val = column_or_1d(y_val, input_name="y_val")
