@@ -20,7 +20,7 @@ SOLVERS = {  # how each is asked for; coordinate descent needs many epochs for a
 # how an intercept is asked for, and the s of the reference
 INTERCEPTS = {
     "none": ({"fit_intercept": False}, 0.0),
-    "free": ({}, np.inf),
+    "free": ({"intercept_scaling": None}, np.inf),
     "penalised": ({"intercept_scaling": 2.0}, 2.0),
 }
 CLASS_WEIGHT = {3: 0.5, 7: 2.0, 9: 1.5}
@@ -146,7 +146,8 @@ def test_both_weights_multiply(solver):
     X, y = data("binary", 90)
     parameters, _, of_class = weighing("class_weight", y)
     _, told, of_sample = weighing("sample_weight", y)
-    model = LinearSVC(loss="hinge", tol=TOL, **SOLVERS[solver], **parameters).fit(X, y, **told)
+    options = {"loss": "hinge", "tol": TOL, "intercept_scaling": None, **SOLVERS[solver]}
+    model = LinearSVC(**options, **parameters).fit(X, y, **told)
     problem = LinearProblem(X, np.where(y == 7, 1.0, -1.0), of_class * of_sample)
     value = primal(problem, model.coef_[0], float(model.intercept_[0]))
     assert_certified(model)
@@ -211,7 +212,8 @@ def test_regression(loss, weights, intercept, container, dtype, solver):
 @on_every_solver
 def test_small_and_large_tubes(epsilon, C, loss, solver):
     X, t = data("regression", 90)
-    model = LinearSVR(C=C, epsilon=epsilon, loss=loss, tol=TOL, **SOLVERS[solver]).fit(X, t)
+    options = {"epsilon": epsilon, "loss": loss, "tol": TOL, "intercept_scaling": None}
+    model = LinearSVR(C=C, **options, **SOLVERS[solver]).fit(X, t)
     problem, best = optimum("regression", loss, "none", np.inf, C, epsilon)
     assert_certified(model)
     value = primal(problem, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))

@@ -59,8 +59,8 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         the right one shall lead the others by 1.
     fit_intercept : bool, default=True
         Whether to fit b.
-    intercept_scaling : float or None, default=None
-        None: b is free, as in `SVC`. A number s: b is penalised by ½ (b/s)², as in LIBLINEAR.
+    intercept_scaling : float or None, default=1.0
+        A number s: b is penalised by ½ (b/s)², as in scikit-learn. None: b is free, as in `SVC`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply C.
     verbose : int, default=0
@@ -146,7 +146,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         C: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
+        intercept_scaling: float | None = 1.0,
         class_weight: ArrayLike = None,
         verbose: int = 0,
         random_state: ArrayLike = None,
@@ -287,7 +287,7 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
         C: float = 1.0,
         loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
+        intercept_scaling: float | None = 1.0,
         dual: bool | str = "auto",
         verbose: int = 0,
         random_state: ArrayLike = None,

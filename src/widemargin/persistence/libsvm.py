@@ -41,8 +41,8 @@ def save_libsvm(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted `SVC`, `SVCCV`, `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM`, of widemargin or of
-        scikit-learn. Its kernel must be a named or a precomputed one, and of more than two
+        A fitted `SVC`, `SVCCV`, `NuSVC`, `SVR`, `SVRCV`, `NuSVR` or `OneClassSVM`, of widemargin
+        or of scikit-learn. Its kernel must be a named or a precomputed one, and of more than two
         classes, each pair must have its machine.
     path : str or path
         File to write. It is replaced only when the new file is complete.

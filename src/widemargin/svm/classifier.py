@@ -139,7 +139,7 @@ class KernelClassifier(LogProbabilityMixin, CertifiedClassifier, KernelMachine):
 
     @property
     def _n_rows(self) -> int:
-        """Of `dual_coef_`."""
+        """The number of rows of `dual_coef_`."""
         return len(self.classes_) - (0 if self._one_against_rest else 1)
 
     def _same_problems(self, before: Mapping[str, Any]) -> bool:
@@ -281,7 +281,7 @@ class KernelClassifier(LogProbabilityMixin, CertifiedClassifier, KernelMachine):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """The probability of each class, by Platt's sigmoid of the outputs.
+        """The probability of each class, by Platt's sigmoids of the outputs.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import counted_rows
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
-from widemargin.svm.problem import Problem, certify, start
+from widemargin.svm.problem import Problem, certify, feasible_start
 from widemargin.training.certified import ProblemSet, number_or_array
 from widemargin.training.control import Control, Watcher, in_threads
 
@@ -212,7 +212,7 @@ def resume(
     coef = coef * ratio
     upper = problem.upper[: problem.examples]
     coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
-    return start(problem, _variables(coef, both)), float(ratio)
+    return feasible_start(problem, _variables(coef, both)), float(ratio)
 
 
 def _variables(coef: FloatArray, both: bool) -> FloatArray:

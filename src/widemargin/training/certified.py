@@ -37,7 +37,7 @@ __all__ = [
     "PathState",
     "ProblemSet",
     "Solution",
-    "ValidationSet",
+    "WeightedExamples",
     "number_or_array",
 ]
 
@@ -62,8 +62,8 @@ class PathState:
     """What a fit along C leaves to the fit of the next C; each family has its own."""
 
 
-class ValidationSet(NamedTuple):
-    """Checked examples that are scored when the fit ends."""
+class WeightedExamples(NamedTuple):
+    """Inputs, targets and weights; None when all weights are one."""
 
     X: ArrayLike
     y: ArrayLike
@@ -235,7 +235,7 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
     def _check_validation(
         self, X_val: ArrayLike, y_val: ArrayLike, sample_weight_val: ArrayLike
-    ) -> ValidationSet | None:
+    ) -> WeightedExamples | None:
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together; give both or neither")
         if X_val is None:
@@ -251,9 +251,9 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             weights = _check_sample_weight(
                 sample_weight_val, X_val, dtype=np.float64, ensure_non_negative=True
             )
-        return ValidationSet(X_val, y_val, weights)
+        return WeightedExamples(X_val, y_val, weights)
 
-    def _score(self, held_out: ValidationSet | None) -> None:
+    def _score(self, held_out: WeightedExamples | None) -> None:
         """The error on the validation examples, also in the last record of the history."""
         if held_out is None:
             if hasattr(self, "validation_error_"):
