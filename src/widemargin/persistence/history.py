@@ -1,7 +1,7 @@
-"""What older model files call classes, parameters and attributes, and what they are called now.
+"""Names of classes, parameters and attributes in older model files, and their current names.
 
-Format 1 named a class by the module it was in. `upgrade` rewrites the JSON tree of a file before
-it is decoded, so that everything else knows the present names only.
+Format 1 named a class by the module that defined it.  `upgrade` rewrites the JSON tree of such a
+file before it is decoded, so that all other code needs only the current names.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
 
-#: Module in which format 1 found classes -> the classes, "old" or "old=new".
+#: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
     "widemargin.committee": "SimpleMLPClassifier",
     "widemargin.hats": "HatEncoder",
@@ -36,7 +36,7 @@ _MODULES_OF_FORMAT_1 = {
     "widemargin.tables": "TextColumns",
 }
 
-#: Class name in files of format 1 -> name now.
+#: Class name in files of format 1 -> current name.
 CLASSES_OF_FORMAT_1: dict[str, str] = {
     f"{module}.{names.partition('=')[0]}": f"widemargin.{names.rpartition('=')[2]}"
     for module, classes in _MODULES_OF_FORMAT_1.items()
@@ -52,10 +52,12 @@ Names = Mapping[str, str | None]  # old name -> new name, or None for what is go
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of the parameters and attributes of a class since format 1.
+    """Parameters and attributes of a class that were renamed or removed since format 1.
 
-    All renamings happen at once, so names may be exchanged. `values` has, by the **new** name of a
-    parameter, old values and new ones. `records` renames the entries of `history_`.
+    `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
+    renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
+    to a mapping from old values to new ones. `records` renames entries of
+    `history_`.
     """
 
     parameters: Names = field(default_factory=dict)
@@ -114,7 +116,7 @@ CHANGES: dict[str, Changes] = {
 
 
 def upgrade(node: Any) -> Any:
-    """The tree of a model of format 1 with the present names."""
+    """The JSON tree of a model of format 1 with the current names."""
     if isinstance(node, list):
         return [upgrade(item) for item in node]
     if not isinstance(node, dict):
