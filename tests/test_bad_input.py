@@ -37,13 +37,31 @@ ONLINE = [name for name in NAMES if hasattr(getattr(widemargin, name)(), "partia
 every_online = pytest.mark.parametrize("name", ONLINE)
 
 
+def has(name, option):
+    return option in inspect.signature(getattr(widemargin, name)).parameters
+
+
+def every_with(option):
+    """On every estimator that has this parameter."""
+    return pytest.mark.parametrize("name", [name for name in NAMES if has(name, option)])
+
+
+def online_with(**cases):
+    """On every estimator with `partial_fit` and each pair of values of a parameter it has."""
+    found = [
+        pytest.param(name, {option: before}, {option: after}, id=f"{name}-{option}-{k}")
+        for option, pairs in cases.items()
+        for k, (before, after) in enumerate(pairs)
+        for name in ONLINE
+        if has(name, option)
+    ]
+    return pytest.mark.parametrize(("name", "before", "after"), found)
+
+
 def make(name, **options):
-    """An estimator with three epochs, where it has epochs, and options if it takes them."""
+    """An estimator with three epochs, where it has epochs."""
     cls = getattr(widemargin, name)
     accepted = inspect.signature(cls).parameters
-    for option in options:
-        if option not in accepted:
-            pytest.skip(f"{name} has no {option}")
     defaults = {"max_iter": 3, "tol": None, "random_state": 0}
     if None not in cls._parameter_constraints.get("tol", [None]):
         del defaults["tol"]
@@ -87,7 +105,6 @@ BAD_DATA = {
     "weights of two columns": ((X, Y, np.ones((40, 2))), "[Ss]ample.?weight"),
     "text weights": ((X, Y, np.full(40, "text")), "text"),
 }
-bad_data = pytest.mark.parametrize(("arguments", "message"), BAD_DATA.values(), ids=BAD_DATA)
 
 
 def is_unfitted(clf):
@@ -118,63 +135,67 @@ def test_there_are_estimators():
 
 
 @every
-@bad_data
-def test_fit(name, arguments, message):
+def test_fit(name, subtests):
     clf = make(name)
-    with pytest.raises((ValueError, TypeError), match=message):
-        clf.fit(*arguments)
-    assert is_unfitted(clf)
+    for what, (arguments, message) in BAD_DATA.items():
+        with subtests.test(what):
+            with pytest.raises((ValueError, TypeError), match=message):
+                clf.fit(*arguments)
+            assert is_unfitted(clf)
     assert clf.fit(X, Y).predict(X).shape == (40,)  # and it is not spoiled
 
 
-@every
-@pytest.mark.parametrize("warm_start", [False, True])
-@bad_data
-def test_failed_refit_keeps_the_model(name, warm_start, arguments, message):
-    clf, before = fitted(name, warm_start=warm_start)
+REFITS = [
+    (name, warm) for name in NAMES for warm in (False, True) if not warm or has(name, "warm_start")
+]
+
+
+@pytest.mark.parametrize(("name", "warm_start"), REFITS)
+def test_failed_refit_keeps_the_model(name, warm_start, subtests):
+    clf, before = fitted(name, **({"warm_start": True} if warm_start else {}))
     scores = clf.decision_function(X)
-    with pytest.raises((ValueError, TypeError), match=message):
-        clf.fit(*arguments)
-    assert_unchanged(clf, before)
-    assert_array_equal(clf.decision_function(X), scores)
+    for what, (arguments, message) in BAD_DATA.items():
+        with subtests.test(what):
+            with pytest.raises((ValueError, TypeError), match=message):
+                clf.fit(*arguments)
+            assert_unchanged(clf, before)
+            assert_array_equal(clf.decision_function(X), scores)
 
 
-@every
-@bad_data
-def test_failed_partial_fit_keeps_the_model(name, arguments, message, request):
+@every_online
+def test_failed_partial_fit_keeps_the_model(name, subtests):
     clf, before = fitted(name)
-    if not hasattr(clf, "partial_fit"):
-        pytest.skip(f"{name} has no partial_fit")
-    if request.node.callspec.id.startswith(("one class", "continuous y")):
-        message = "not in classes"  # a batch may hold one class, but not an unknown one
-    data, y, *rest = arguments
     scores = clf.decision_function(X)
-    with pytest.raises((ValueError, TypeError), match=message):
-        clf.partial_fit(data, y, sample_weight=rest[0] if rest else None)
-    assert_unchanged(clf, before)
-    assert_array_equal(clf.decision_function(X), scores)
+    for what, ((data, y, *rest), message) in BAD_DATA.items():
+        if what in ("one class", "continuous y"):
+            message = "not in classes"  # a batch may hold one class, but not an unknown one
+        with subtests.test(what):
+            with pytest.raises((ValueError, TypeError), match=message):
+                clf.partial_fit(data, y, sample_weight=rest[0] if rest else None)
+            assert_unchanged(clf, before)
+            assert_array_equal(clf.decision_function(X), scores)
+
+
+BAD_ROWS = {
+    "few columns": (X[:, :2], "2 features.*3 features"),
+    "many columns": (np.c_[X, X], "6 features.*3 features"),
+    "one dimension": (X[0], "2D"),
+    "NaN": (changed(X, np.nan), "NaN"),
+    "infinity": (changed(X, np.inf), "infinity"),
+    "text": (changed(X, "text"), "text"),
+    "no rows": (X[:0], "0 sample"),
+}
 
 
 @every
-@pytest.mark.parametrize("method", ["predict", "decision_function"])
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (X[:, :2], "2 features.*3 features"),
-        (np.c_[X, X], "6 features.*3 features"),
-        (X[0], "2D"),
-        (changed(X, np.nan), "NaN"),
-        (changed(X, np.inf), "infinity"),
-        (changed(X, "text"), "text"),
-        (X[:0], "0 sample"),
-    ],
-    ids=["few columns", "many columns", "one dimension", "NaN", "infinity", "text", "no rows"],
-)
-def test_predict(name, method, data, message):
+def test_predict(name, subtests):
     clf, before = fitted(name)
-    with pytest.raises(ValueError, match=message):
-        getattr(clf, method)(data)
-    assert_unchanged(clf, before)
+    for method in ("predict", "decision_function"):
+        for what, (data, message) in BAD_ROWS.items():
+            with subtests.test(what, method=method):
+                with pytest.raises(ValueError, match=message):
+                    getattr(clf, method)(data)
+                assert_unchanged(clf, before)
 
 
 @every
@@ -211,16 +232,17 @@ def wrong_values(name):
                 yield parameter, value
 
 
-OPTIONS = [(name, parameter, value) for name in NAMES for parameter, value in wrong_values(name)]
-
-
-@pytest.mark.parametrize(("name", "parameter", "value"), OPTIONS)
-def test_option(name, parameter, value):
-    clf = make(name, **{parameter: value})
-    named = rf"'{parameter}'.*{name}.*{re.escape(repr(value))}"
-    with pytest.raises(InvalidParameterError, match=named):
-        clf.fit(X, Y)
-    assert is_unfitted(clf)
+@every
+def test_option(name, subtests):
+    tried = list(wrong_values(name))
+    for parameter, value in tried:
+        clf = make(name, **{parameter: value})
+        named = rf"'{parameter}'.*{name}.*{re.escape(repr(value))}"
+        with subtests.test(parameter, value=value):
+            with pytest.raises(InvalidParameterError, match=named):
+                clf.fit(X, Y)
+            assert is_unfitted(clf)
+    assert len(tried) > 10  # nearly every option of every model has a wrong value
 
 
 @every
@@ -229,7 +251,7 @@ def test_every_option_is_constrained(name):
     assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
 
 
-@every
+@every_with("class_weight")
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
@@ -267,23 +289,19 @@ def test_partial_fit_refuses_early_stopping(name):
 PHI = PolynomialFeatures(2)
 
 
-@every_online
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"standardize": True}, {"standardize": False}),
-        ({"feature_map": None}, {"feature_map": "polynomial"}),
-        ({"feature_map": "polynomial"}, {"feature_map": None}),
-        ({"feature_map": "polynomial"}, {"feature_map": "fourier"}),
-        ({"feature_map": PHI}, {"feature_map": Nystroem(n_components=5)}),
-        ({"feature_map": PHI}, {"feature_map": PolynomialFeatures(3)}),
-        ({"kernel": "rbf"}, {"kernel": "linear"}),
-        ({"kernel": "linear"}, {"kernel": linear_kernel}),
-        ({"gamma": "scale"}, {"gamma": 0.5}),
-        ({"degree": 3}, {"degree": 2}),
-        ({"coef0": 0.0}, {"coef0": 1.0}),
+@online_with(
+    standardize=[(True, False)],
+    feature_map=[
+        (None, "polynomial"),
+        ("polynomial", None),
+        ("polynomial", "fourier"),
+        (PHI, Nystroem(n_components=5)),
+        (PHI, PolynomialFeatures(3)),
     ],
-    ids=str,
+    kernel=[("rbf", "linear"), ("linear", linear_kernel)],
+    gamma=[("scale", 0.5)],
+    degree=[(3, 2)],
+    coef0=[(0.0, 1.0)],
 )
 def test_training_cannot_go_on_in_another_space(name, before, after):
     clf = make(name, warm_start=True, **before).fit(X, Y)
@@ -298,19 +316,13 @@ def test_training_cannot_go_on_in_another_space(name, before, after):
     clf.set_params(**after, warm_start=False).fit(X, Y)  # the remedy
 
 
-@every_online
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"degree": 3}, {"degree": 3.0}),
-        ({"kernel": linear_kernel}, {"kernel": linear_kernel}),
-        ({"feature_map": PHI}, {"feature_map": PolynomialFeatures(2)}),
-        (
-            {"feature_map": Nystroem(n_components=5, random_state=np.random.RandomState(0))},
-            {"feature_map": Nystroem(n_components=5, random_state=np.random.RandomState(0))},
-        ),
+@online_with(
+    degree=[(3, 3.0)],
+    kernel=[(linear_kernel, linear_kernel)],
+    feature_map=[
+        (PHI, PolynomialFeatures(2)),
+        tuple(Nystroem(n_components=5, random_state=np.random.RandomState(0)) for _ in "12"),
     ],
-    ids=["number", "function", "transformer", "seeded transformer"],
 )
 def test_training_goes_on_in_an_equal_space(name, before, after):
     clf = make(name, warm_start=True, **before).fit(X, Y)
@@ -330,7 +342,7 @@ def test_average_cannot_start_in_the_middle():
 # --------------------------------------------------------------------------------- validation
 
 
-@every
+@every_with("early_stopping")
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [
@@ -351,7 +363,7 @@ def test_validation_set(name, options, arguments, message):
     assert is_unfitted(clf)
 
 
-@every
+@every_with("early_stopping")
 @pytest.mark.parametrize(
     ("fraction", "rows"), [(0.001, 40), (0.01, 40), (0.99, 40), (0.5, 3)], ids=str
 )
@@ -365,11 +377,9 @@ def test_impossible_validation_fraction(name, fraction, rows):
 # ------------------------------------------------------------------------ models that go on
 
 
-@every
+@every_online
 def test_partial_fit_with_unknown_labels(name):
     clf = make(name)
-    if not hasattr(clf, "partial_fit"):
-        pytest.skip(f"{name} has no partial_fit")
     with pytest.raises(ValueError, match=r"'b'"):
         clf.partial_fit(X, Y, classes=["a", "c"])
     assert is_unfitted(clf)
