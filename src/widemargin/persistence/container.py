@@ -33,12 +33,11 @@ def damaged(path: PathLike, what: str) -> ModelFileError:
 
 def versions() -> Header:
     """Versions of the format and of the packages that decide what a file means."""
-    import widemargin  # here, because widemargin's own __init__ may import this module
+    from widemargin import __version__  # here, because the package itself imports this module
 
-    own = str(getattr(widemargin, "__version__", "unknown"))
     return {
         "format": FORMAT,
-        "widemargin": own,
+        "widemargin": __version__,
         "sklearn": sklearn.__version__,
         "numpy": np.__version__,
     }
