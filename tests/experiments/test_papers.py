@@ -1,7 +1,5 @@
 """Published experiments on real data: published errors are reached, bounds hold."""
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -11,9 +9,7 @@ from widemargin.datasets import fetch_connect4, fetch_forest, fetch_mnist
 from widemargin.experiments.papers import PUBLISHED_TABLE_8_1, fleuret_mnist, table_8_2
 from widemargin.theory import margin_bound, radius
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"), reason="needs the real data sets (WIDEMARGIN_DATA)"
-)
+pytestmark = [pytest.mark.data, pytest.mark.slow]
 
 FETCH = {"Forest": fetch_forest, "Connect-4": fetch_connect4}
 
