@@ -1,16 +1,11 @@
 """The output of commands: tables, JSON, warnings; the demo and the papers."""
 
 import json
-import os
 
 import numpy as np
 import pytest
 
 from helpers.command_line import EXACT, fails, run, run_json
-
-needs_data = pytest.mark.skipif(
-    "WIDEMARGIN_DATA" not in os.environ, reason="WIDEMARGIN_DATA is not set"
-)
 
 
 def test_quiet_prints_nothing(csv, tmp_path):
@@ -75,7 +70,7 @@ def test_demo_without_data(tmp_path, monkeypatch):
     assert "no folder" in fails("demo", "--output", tmp_path / "no" / "demo.png")
 
 
-@needs_data
+@pytest.mark.data
 def test_papers_fleuret():
     rows = run_json("papers", "fleuret")
     assert rows[-1]["changes"] == 0
@@ -83,7 +78,7 @@ def test_papers_fleuret():
     assert "published" in run("papers", "fleuret").stdout
 
 
-@needs_data
+@pytest.mark.data
 def test_papers_table_8_2():
     models = ("--model", "Perceptron", "--model", "MarginPerceptron")
     rows = run_json("papers", "table-8.2", "--seeds", "1", *models)

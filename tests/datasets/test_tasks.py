@@ -3,8 +3,6 @@
 Tests of the real data run only if WIDEMARGIN_DATA names their folder.
 """
 
-import os
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -18,12 +16,6 @@ from widemargin.datasets import (
     make_artificial,
     make_toy_mixture,
 )
-
-real_data = pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"),
-    reason="WIDEMARGIN_DATA is not set: it names the folder with the real data sets",
-)
-
 
 # ---- inputs and targets
 
@@ -150,7 +142,7 @@ def assert_parts_of(whole_X, whole_y, bunch, sizes):
     np.testing.assert_array_equal(rows, order[: len(rows)])
 
 
-@real_data
+@pytest.mark.data
 def test_forest():
     whole = fetch_forest()
     assert whole.data.shape == (581_012, 54)
@@ -169,7 +161,7 @@ def test_forest():
     assert np.bincount(types)[1:].tolist() == counts
 
 
-@real_data
+@pytest.mark.data
 def test_connect4():
     whole = fetch_connect4()
     assert whole.data.shape == (67_557, 126)
@@ -186,7 +178,7 @@ def test_connect4():
     np.testing.assert_array_equal(sparse.X_valid.toarray(), split.X_valid)
 
 
-@real_data
+@pytest.mark.data
 def test_connect4_download_with_the_real_checksums(monkeypatch, tmp_path, serve_openml):
     boards = fetch_connect4(target="outcome")
     codes = boards.data.reshape(-1, 42, 3).argmax(axis=2)  # 0 blank, 1 o, 2 x
@@ -197,7 +189,7 @@ def test_connect4_download_with_the_real_checksums(monkeypatch, tmp_path, serve_
     np.testing.assert_array_equal(again.target, boards.target)
 
 
-@real_data
+@pytest.mark.data
 def test_mnist():
     split = fetch_mnist(split="standard")
     assert split.X_train.shape == (60_000, 784)
@@ -213,7 +205,7 @@ def test_mnist():
     np.testing.assert_array_equal(y, np.r_[pair.y_train, pair.y_test])
 
 
-@real_data
+@pytest.mark.data
 @pytest.mark.parametrize(("variant", "n_features"), [("32fh", 32), ("8nm", 8)])
 def test_kin(variant, n_features):
     whole = fetch_kin(variant=variant)
@@ -225,7 +217,7 @@ def test_kin(variant, n_features):
     assert line.score(split.X_test, split.y_test) > 0.3
 
 
-@real_data
+@pytest.mark.data
 def test_sunspots():
     series = fetch_sunspots()
     assert np.isnan(series.ssn).sum() == 3_247
@@ -240,7 +232,7 @@ def test_sunspots():
     np.testing.assert_array_equal(again.X_test, task.X_test)
 
 
-@real_data
+@pytest.mark.data
 def test_artificial_is_an_easy_task():
     data = make_artificial()
     assert data.X_train.shape == (20_000, 100)

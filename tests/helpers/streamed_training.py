@@ -18,9 +18,9 @@ Y = np.where(NOISY > 0, "yes", "no")
 THREE = np.digitize(NOISY, [-0.5, 0.5])
 MODELS = {
     "perceptron": Perceptron(),
-    "averaged": Perceptron(average=True, standardize=True),
+    "averaged": Perceptron(average=True, scaling="standard"),
     "margin": MarginPerceptron(),
-    "raw": MarginPerceptron(standardize=False, learning_rate=1e-3),
+    "raw": MarginPerceptron(scaling=None, learning_rate=1e-3),
     "weighted": MarginPerceptron(class_weight={"yes": 2.0}),
     "map": MarginPerceptron(feature_map="polynomial"),
     "kernel": KernelPerceptron(),

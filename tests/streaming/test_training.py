@@ -64,7 +64,7 @@ def test_with_statistics_of_a_first_pass_a_stream_trains_as_fit_does(suffix, tmp
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole.fit(X, Y)
-    assert_allclose(model.feature_mean_, whole.feature_mean_)
+    assert_allclose(model.feature_offset_, whole.feature_offset_)
     assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
     assert_allclose(
         [r["error"] for r in model.history_], [r["error"] for r in whole.history_], rtol=1e-9

@@ -67,7 +67,7 @@ def test_models_that_cannot_be_trained_on_streams(data, tmp_path):
         (MarginPerceptron(), {"epochs": 0}, "epochs=0"),
         (MarginPerceptron(), {"statistics": "none"}, "statistics='none'"),
         (MarginPerceptron(), {"resume": True}, "resume=True needs a file"),
-        (Perceptron(), {"statistics": "first pass"}, "with standardize=True, not Perceptron"),
+        (Perceptron(), {"statistics": "first pass"}, "with scaling='standard', not Perceptron"),
         (MODELS["map"], {"statistics": "first pass"}, "feature_map='polynomial'"),
         (KernelPerceptron(), {"statistics": "first pass"}, "for linear models"),
     ],

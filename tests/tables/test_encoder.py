@@ -102,7 +102,7 @@ def test_columns_keep_their_type_in_later_files(tmp_path):
     assert text_columns(StandardScaler()) is None
 
 
-@pytest.mark.skipif("WIDEMARGIN_DATA" not in os.environ, reason="WIDEMARGIN_DATA is not set")
+@pytest.mark.data
 def test_adult(tmp_path):
     source = Path(os.environ["WIDEMARGIN_DATA"]) / "adult" / "adult.data.xz"
     if not source.exists():

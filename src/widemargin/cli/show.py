@@ -116,11 +116,10 @@ def versions(json: JsonOption = False) -> None:
     import scipy.linalg  # noqa: F401  loads BLAS
     from threadpoolctl import threadpool_info
 
-    import widemargin
-    from widemargin import _core
+    from widemargin import __version__, _core
 
     result = {
-        "widemargin": widemargin.__version__,
+        "widemargin": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "dependencies": {name: _version(name) for name in DEPENDENCIES},

@@ -33,12 +33,11 @@ def damaged(path: PathLike, what: str) -> ModelFileError:
 
 def versions() -> Header:
     """Versions of the format and of the packages that determine what a file means."""
-    import widemargin  # at call time, because widemargin's __init__ imports this module
+    from widemargin import __version__  # at call time: the package's __init__ imports this module
 
-    own = str(getattr(widemargin, "__version__", "unknown"))
     return {
         "format": FORMAT,
-        "widemargin": own,
+        "widemargin": __version__,
         "sklearn": sklearn.__version__,
         "numpy": np.__version__,
     }

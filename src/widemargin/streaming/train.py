@@ -102,7 +102,7 @@ def fit_stream(
         Passes over the stream.  For models of widemargin, each pass is one epoch of the
         learning-rate schedule and one record of `history_`.
     statistics : {"running", "first pass"}, default="running"
-        The rows whose mean and variance linear models with ``standardize=True`` use: the chunks
+        The rows whose mean and variance linear models with ``scaling="standard"`` use: the chunks
         so far, or all rows, which are read once before training.
     checkpoint : str or path, optional
         File that keeps the state, in the format of `widemargin.save`.
