@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.mlp.model import DROP_IN_CONSTRAINTS, NETWORK_CONSTRAINTS, NetworkModel
+from widemargin.mlp.drop_in import DROP_IN_CONSTRAINTS, DropInNetwork
 from widemargin.training.estimators import Examples, IterativeClassifier
 from widemargin.training.outputs import LogisticMixin
 
@@ -31,7 +31,7 @@ LOSSES: dict[str, Callable[[float], criteria.Criterion]] = {
 }
 
 
-class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
+class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
     r"""Multi-layer perceptron for classification.
 
     Minimises, over the weights W and biases b of all layers,
@@ -116,8 +116,9 @@ class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
         β of ``loss="margin"``.
     output_alpha : float or None, default=None
         Weight decay of the output layer: μ = output_alpha / batch size. None means `alpha`.
-    standardize : bool, default=True
-        Whether to give every input mean 0 and variance 1, without changing or filling the data.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        How inputs are scaled: to mean 0 and variance 1, to [0, 1], or not at all. The scaling is
+        part of the model; X is neither copied nor filled.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     dtype : {"float32", "float64"}, default="float32"
@@ -134,7 +135,7 @@ class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
         The classes.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
-        are for inputs :math:`(x - m)/s`, with `feature_mean_` and `feature_scale_`.
+        are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
     n_layers_ : int
         Number of layers, including inputs and outputs.
     loss_ : float
@@ -147,7 +148,7 @@ class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
     converged_ : bool
         Whether a stopping rule, `tol` or early stopping, ended training.
     stop_reason_ : str
-        "no_update", "tol", "early_stopping", "max_iter", "max_fun", "line_search" (L-BFGS found no
+        "no_update", "tol", "early_stopping", "max_iter", "max_fun", "precision" (L-BFGS finds no
         lower objective in this precision), "time_limit", "interrupted" or "callback".
     history_ : list of dict
         One record per epoch: criterion and error (measured as in `loss_`), objective, validation
@@ -184,7 +185,6 @@ class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IterativeClassifier._parameter_constraints,
-        **NETWORK_CONSTRAINTS,
         **DROP_IN_CONSTRAINTS,
         "loss": [StrOptions(set(LOSSES))],
         "margin": [Interval(Real, 0, None, closed="neither")],
@@ -219,7 +219,7 @@ class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
         loss: str = "log_loss",
         margin: float = 1.0,
         output_alpha: float | None = None,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         class_weight: ArrayLike = None,
         dtype: str = "float32",
         time_limit: float | None = None,
@@ -251,7 +251,7 @@ class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
         self.loss = loss
         self.margin = margin
         self.output_alpha = output_alpha
-        self.standardize = standardize
+        self.scaling = scaling
         self.class_weight = class_weight
         self.dtype = dtype
         self.time_limit = time_limit

@@ -102,6 +102,8 @@ class LBFGSLearner(TrainedNetwork):
 
     def _ending(self, status: int) -> Ending | None:
         """What SciPy's status means; None if the loop stopped."""
+        if self.tol is None and status in (0, 2):
+            return Ending("precision")
         if status == 0:
             return Ending("tol")
         if status == 1:
@@ -111,9 +113,9 @@ class LBFGSLearner(TrainedNetwork):
             )
         if status == 2:
             return Ending(
-                "line_search",
-                "found no lower objective along its last direction; if the error is too high, use "
-                "dtype='float64', scale the inputs, or raise tol",
+                "precision",
+                "found no lower objective along its last direction; use dtype='float64', scale the "
+                "inputs, or raise tol",
             )
         return None
 
@@ -127,7 +129,7 @@ class LBFGSLearner(TrainedNetwork):
             order = self.order[first : first + self.rows_per_call]
             momentum = np.zeros_like(parameters)
             state = NetworkState(
-                parameters.copy(), momentum, momentum[:0], 0, 0, self.state.moments
+                parameters.copy(), momentum, momentum[:0], 0, 0, self.state.scaling
             )
             step = replace(PLAIN_STEP, batch=max(2, len(order)))  # 1 would be another loop
             tally += self._pass(order, state, step, 1.0, self.threads_per_call)

@@ -6,58 +6,48 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import ThreadpoolController
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.standardization import Standardization
-from widemargin.mlp.lbfgs import LBFGSLearner
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.mlp.network import (
     Architecture,
     Mixed,
     NetworkLearner,
     NetworkState,
     Steps,
-    TrainedNetwork,
 )
 from widemargin.training.estimators import Examples, IterativeModel
 from widemargin.training.loop import Learner, Outcome
 
 AUTO_BATCH = 200
 TRANSFERS = ("identity", "logistic", "sigmoid", "tanh", "slanted_tanh", "hard_tanh", "relu")
-SCHEDULES = ("constant", "invscaling", "linear", "cosine", "one_cycle")
 
-_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _BELOW_ONE = Interval(Real, 0, 1, closed="left")
+
+#: Of every learner of a network.
+Arguments = tuple[
+    Examples, Architecture, NetworkState, Criterion | Mixed, Steps, int, FloatArray | None
+]
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
     "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
     "activation": [StrOptions(set(TRANSFERS))],
     "solver": [StrOptions({"sgd", "adam", "adamw"})],
-    "alpha": [_NOT_NEGATIVE],
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-    "learning_rate": [StrOptions(set(SCHEDULES))],
-    "learning_rate_init": [_POSITIVE],
-    "power_t": [_NOT_NEGATIVE],
     "momentum": [_BELOW_ONE],
     "nesterovs_momentum": ["boolean"],
     "beta_1": [_BELOW_ONE],
     "beta_2": [_BELOW_ONE],
     "epsilon": [_POSITIVE],
-    "standardize": ["boolean"],
+    "scaling": SCALING_CONSTRAINT,
     "dtype": [StrOptions({"float32", "float64"})],
     "n_jobs": [Integral, None],
-}
-
-#: What `MLPClassifier` and `MLPRegressor` have beside these.
-DROP_IN_CONSTRAINTS: dict[str, Any] = {
-    "solver": [StrOptions({"sgd", "adam", "adamw", "lbfgs"})],
-    "output_alpha": [_NOT_NEGATIVE, None],
-    "max_fun": [Interval(Integral, 1, None, closed="left")],
 }
 
 
@@ -67,7 +57,7 @@ class NetworkModel(IterativeModel):
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
         "hidden_layer_sizes",
         "activation",
-        "standardize",
+        "scaling",
         "dtype",
     )
 
@@ -85,10 +75,9 @@ class NetworkModel(IterativeModel):
         """Factors of the squared errors of each target, for a regression."""
         return None
 
+    @abstractmethod
     def _decays(self, batch: float) -> tuple[float, float]:
-        """ν and μ of (8.10): decays of hidden and output weights, as scikit-learn divides them."""
-        output = self.alpha if self.output_alpha is None else self.output_alpha
-        return self.alpha / batch, output / batch
+        """ν and μ of (8.10), the weight decays of hidden and output layers; for a batch size."""
 
     # --------------------------------------------------------------------------- attributes
 
@@ -123,22 +112,17 @@ class NetworkModel(IterativeModel):
         transfer = "sigmoid" if self.activation == "logistic" else self.activation
         return Architecture(units, transfer)
 
-    def _learner(self, examples: Examples, *, resume: bool) -> TrainedNetwork:
-        steps = self._full_batch(examples) if self.solver == "lbfgs" else self._steps(examples)
+    def _stochastic_learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
+        return NetworkLearner(*self._learner_arguments(examples, self._steps(examples), resume))
+
+    def _learner_arguments(self, examples: Examples, steps: Steps, resume: bool) -> Arguments:
         if resume:
             architecture, state = self._architecture(), self._resume(steps)
         else:
             architecture = self._new_architecture(examples.X.shape[1])
             state = self._first_state(architecture, steps)
-        arguments = (examples, architecture, state, self._criterion(examples), steps)
-        options: dict[str, Any] = {
-            "standardize": self.standardize,
-            "threads": self._threads(),
-            "error_scale": self._error_scale(examples),
-        }
-        if self.solver == "lbfgs":
-            return LBFGSLearner(*arguments, **options, tol=self.tol, max_fun=self.max_fun)
-        return NetworkLearner(*arguments, **options)
+        criterion, error_scale = self._criterion(examples), self._error_scale(examples)
+        return examples, architecture, state, criterion, steps, self._threads(), error_scale
 
     def _steps(self, examples: Examples) -> Steps:
         """Of a stochastic solver."""
@@ -163,25 +147,12 @@ class NetworkModel(IterativeModel):
             nu=hidden,
         )
 
-    def _full_batch(self, examples: Examples) -> Steps:
-        """Of L-BFGS, whose batch is the training set."""
-        for name, only in (("batch_size", "auto"), ("learning_rate", "constant")):
-            if (value := getattr(self, name)) != only:
-                raise ValueError(
-                    f"solver='lbfgs' uses all examples at every step and a line search, so "
-                    f"{name}={value!r} would have no effect; set {name}={only!r}, or use "
-                    "solver='adam'"
-                )
-        weights, order = examples.weights, examples.order
-        hidden, output = self._decays(len(order) if weights is None else weights[order].sum())
-        return Steps(solver="lbfgs", batch=len(order), mu=output, nu=hidden)
-
     def _first_state(self, architecture: Architecture, steps: Steps) -> NetworkState:
         random = np.random.RandomState(self._seed())
         parameters = architecture.start(random, self.dtype)
         first, second = self._no_moments(parameters, steps)
-        moments = Standardization.empty(int(architecture.units[0]))
-        return NetworkState(parameters, first, second, 0, 0, moments)
+        scaling = Scaling.empty(self.scaling, int(architecture.units[0]))
+        return NetworkState(parameters, first, second, 0, 0, scaling)
 
     @staticmethod
     def _no_moments(parameters: NDArray[Any], steps: Steps) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -194,27 +165,23 @@ class NetworkModel(IterativeModel):
     def _resume(self, steps: Steps) -> NetworkState:
         """The last state; another solver begins with no moments."""
         saved = deepcopy(self._state)
-        moments = Standardization(
-            saved["mean"], saved["variance"], saved["weight"], saved.get("fixed", False)
-        )
+        scaling = Scaling.from_dict(self.scaling, saved)
         parameters = self._parameters.copy()
         arrays, done = (saved["first"], saved["second"]), saved["steps"]
         if saved["solver"] != steps.solver:
             arrays, done = self._no_moments(parameters, steps), 0
-        return NetworkState(parameters, *arrays, done, self.n_updates_, moments)
+        return NetworkState(parameters, *arrays, done, self.n_updates_, scaling)
 
     def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
-
-    def _rate(self) -> tuple[str, float, float, float]:
-        return (self.learning_rate, self.learning_rate_init, 0.0, self.power_t)
+        return thread_count(self.n_jobs)
 
     def _needed_epochs(self) -> float | None:
         return 0.0 if any(self._decays(1.0)) else None
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
         """f(x), one row per example, in float64: a row's digits do not depend on the other rows."""
-        statistics = (self.feature_mean_, self.feature_scale_) if self.standardize else (None, None)
+        scaled = self.scaling is not None
+        statistics = (self.feature_offset_, self.feature_scale_) if scaled else (None, None)
         return self._architecture().outputs(
             X,
             self._parameters.astype(np.float64),

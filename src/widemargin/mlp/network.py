@@ -1,11 +1,11 @@
 r"""Networks as arrays, and the learner that trains them by stochastic gradient.
 
-Parameters are one array, W⁰, b⁰, W¹, b¹, …, in the working precision. The first layer is for scaled
-inputs :math:`\hat x = (x - m)/s`. When more examples change m and s, the first layer changes so that
-the network computes what it did before. The loops are in ``cpp/widemargin/mlp``.
+Parameters are one array, W⁰, b⁰, W¹, b¹, …, in the working precision. The first layer is for
+scaled inputs :math:`\hat x = (x - m)/s`. When more examples change m and s, the first layer changes
+so that the network computes what it did before. The loops are in ``cpp/widemargin/mlp``.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from widemargin import _core
 from widemargin._runtime.blas import gemm_address, one_blas_thread
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
+from widemargin.inputs.labels import example_errors
 from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.reference.mlp import criterion as outputs_criterion
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
@@ -99,16 +100,16 @@ class NetworkState:
     second: NDArray[Any]
     steps: int
     updates: int
-    moments: Standardization
+    scaling: Scaling
 
     def copy(self) -> "NetworkState":
         arrays = (self.parameters.copy(), self.first.copy(), self.second.copy())
-        return NetworkState(*arrays, self.steps, self.updates, self.moments)
+        return NetworkState(*arrays, self.steps, self.updates, self.scaling)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How a solver turns gradients into steps, in the names of the core; μ is of the output layer."""
+    """How a solver turns gradients into steps, with the core's names; mu is the output decay."""
 
     solver: str
     batch: int
@@ -157,14 +158,12 @@ class TrainedNetwork:
         state: NetworkState,
         criterion: Criterion | Mixed,
         steps: Steps,
-        *,
-        standardize: bool,
         threads: int,
         error_scale: FloatArray | None = None,
     ) -> None:
         self.examples, self.architecture, self.state = examples, architecture, state
         self.criterion, self.steps, self.threads = criterion, steps, threads
-        self.standardize, self.error_scale = standardize, error_scale
+        self.error_scale = error_scale
         self.order = examples.order
         self.rows = as_rows(examples.X)
         self.controller = ThreadpoolController()
@@ -172,8 +171,8 @@ class TrainedNetwork:
         labels = error_scale is None and self.experts is None
         self.codes = labels and bool(architecture.units[-1] > 1)
         self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
-        if standardize:
-            self._standardize()
+        first = architecture.layers(state.parameters)[0]
+        state.scaling.update(examples.X, self.order, examples.weights, [first])
 
     @property
     def operations_per_example(self) -> int:
@@ -190,25 +189,11 @@ class TrainedNetwork:
         operations = self.operations_per_example * batch + self.operations_per_update
         return max(1, min(self.threads, operations // OPERATIONS_PER_THREAD))
 
-    def _standardize(self) -> None:
-        """Statistics with these examples; the first layer then computes what it did before."""
-        moments = self.state.moments
-        before = replace(moments)
-        moments.update(self.rows, self.order, self.examples.weights)
-        if before.weight > 0:
-            W, b = self.architecture.layers(self.state.parameters)[0]
-            moments.carry_over(W, b, before)
-
-    @property
-    def statistics(self) -> tuple[FloatArray | None, FloatArray | None]:
-        moments = self.state.moments
-        return (moments.mean, moments.scale) if self.standardize else (None, None)
-
     def _pass(
         self, order: IntArray, state: NetworkState, steps: Steps, rate: float, threads: int
     ) -> Tally:
         """One step per batch of these examples, from and to `state`."""
-        mean, scale = self.statistics
+        mean, scale = state.scaling.core_arguments
         with one_blas_thread(self.controller):
             return Tally(
                 *_core.network_pass(
@@ -246,7 +231,11 @@ class TrainedNetwork:
 
     def scores(self, X: ArrayLike) -> FloatArray:
         return self.architecture.outputs(
-            X, self.state.parameters, self.statistics, self.controller, self.threads
+            X,
+            self.state.parameters,
+            self.state.scaling.core_arguments,
+            self.controller,
+            self.threads,
         )
 
     def validate(self) -> tuple[float, float] | None:
@@ -255,12 +244,7 @@ class TrainedNetwork:
             return None
         f = self.scores(X)
         values, _ = outputs_criterion(self.criterion, y if self.codes else y.reshape(f.shape), f)
-        if self.error_scale is not None:
-            wrong = (y - f) ** 2 @ self.error_scale
-        elif self.codes:
-            wrong = (f.argmax(1) != y).astype(float)
-        else:
-            wrong = ((f[:, 0] > 0) != (y > 0)).astype(float)
+        wrong = example_errors(f, y, self.error_scale)
         mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
         return float(mean[0]), float(mean[1])
 
@@ -288,13 +272,11 @@ class TrainedNetwork:
         self.state = state.copy()
 
     def attributes(self) -> dict[str, Any]:
-        state, moments = self.state, self.state.moments
-        mean, scale = moments.mean, moments.scale
-        shown = self.standardize
+        state = self.state
         return {
             "n_updates_": state.updates,
-            "feature_mean_": mean.copy() if shown else np.zeros_like(mean),
-            "feature_scale_": scale.copy() if shown else np.ones_like(scale),
+            "feature_offset_": state.scaling.offset.copy(),
+            "feature_scale_": state.scaling.scale,
             "_units": self.architecture.units.copy(),
             "_transfer": self.architecture.transfer,
             "_parameters": state.parameters.copy(),
@@ -303,10 +285,7 @@ class TrainedNetwork:
                 "second": state.second.copy(),
                 "steps": state.steps,
                 "solver": self.steps.solver,
-                "mean": mean,
-                "variance": moments.variance,
-                "weight": moments.weight,
-                "fixed": moments.fixed,
+                **state.scaling.to_dict(),
             },
         }
 

@@ -7,14 +7,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.mlp.model import DROP_IN_CONSTRAINTS, NETWORK_CONSTRAINTS, NetworkModel
-from widemargin.mlp.network import NetworkLearner
+from widemargin.mlp.drop_in import DROP_IN_CONSTRAINTS, DropInNetwork
+from widemargin.mlp.network import TrainedNetwork
 from widemargin.training.estimators import Examples, StandardizedRegressor
 
 __all__ = ["MLPRegressor"]
 
 
-class MLPRegressor(NetworkModel, StandardizedRegressor):
+class MLPRegressor(DropInNetwork, StandardizedRegressor):
     r"""Multi-layer perceptron for regression, with one target or several.
 
     Minimises, over the weights W and biases b of all layers,
@@ -24,8 +24,8 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
 
     with :math:`Q = (y - f)^2/2` (``squared_error``) or :math:`||y - f| - \epsilon|_+`
     (``epsilon_insensitive``, 3.34). Targets are standardised inside the model, with the mean and
-    standard deviation of the first examples, unless ``standardize=False``; predictions have the
-    unit of y.
+    standard deviation of the first examples, unless ``scaling=None``; predictions have the unit of
+    y.
 
     Parameters
     ----------
@@ -89,8 +89,9 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         standardised. (`epsilon` is Adam's, as in scikit-learn.)
     output_alpha : float or None, default=None
         Weight decay of the output layer: μ = output_alpha / batch size. None means `alpha`.
-    standardize : bool, default=True
-        Whether to give every input and every target mean 0 and variance 1.
+    scaling : {"standard", "minmax"} or None, default="standard"
+        How inputs are scaled: to mean 0 and variance 1, to [0, 1], or not at all. The scaling is
+        part of the model; X is neither copied nor filled. Targets are standardised unless None.
     dtype : {"float32", "float64"}, default="float32"
         Precision of weights, layers and gradients, whatever the type of X. Criteria, errors and
         statistics of the inputs are float64.
@@ -105,7 +106,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         Number of targets.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
-        are for inputs :math:`(x - m)/s`, with `feature_mean_` and `feature_scale_`.
+        are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
     n_layers_ : int
         Number of layers, including inputs and outputs.
     loss_ : float
@@ -118,7 +119,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
     converged_ : bool
         Whether a stopping rule, `tol` or early stopping, ended training.
     stop_reason_ : str
-        "no_update", "tol", "early_stopping", "max_iter", "max_fun", "line_search" (L-BFGS found no
+        "no_update", "tol", "early_stopping", "max_iter", "max_fun", "precision" (L-BFGS finds no
         lower objective in this precision), "time_limit", "interrupted" or "callback".
     history_ : list of dict
         One record per epoch: criterion and error (measured as in `loss_`), objective, validation
@@ -154,7 +155,6 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **StandardizedRegressor._parameter_constraints,
-        **NETWORK_CONSTRAINTS,
         **DROP_IN_CONSTRAINTS,
         "loss": [StrOptions({"squared_error", "epsilon_insensitive"})],
         "tube": [Interval(Real, 0, None, closed="left")],
@@ -189,7 +189,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         max_fun: int = 15000,
         tube: float = 0.1,
         output_alpha: float | None = None,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         dtype: str = "float32",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -220,7 +220,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         self.max_fun = max_fun
         self.tube = tube
         self.output_alpha = output_alpha
-        self.standardize = standardize
+        self.scaling = scaling
         self.dtype = dtype
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -233,7 +233,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
     def _n_network_outputs(self) -> int:
         return int(self.n_outputs_)
 
-    def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
+    def _learner(self, examples: Examples, *, resume: bool) -> TrainedNetwork:
         self._standardize_targets(examples, resume=resume)
         return super()._learner(examples, resume=resume)
 
