@@ -16,12 +16,11 @@ from widemargin import _core
 from widemargin._runtime.blas import gemm_address, one_blas_thread
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.labels import example_errors
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.scaling import Scaling
-from widemargin.reference.mlp import criterion as outputs_criterion
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
+from widemargin.training.outputs import evaluate
 
 OPERATIONS_PER_CALL = 1_000_000_000  # multiplications per call of the core, about 30 ms
 OPERATIONS_PER_UPDATE = 8  # multiplications per update of one parameter
@@ -242,11 +241,9 @@ class TrainedNetwork:
         X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
         if X is None or y is None or isinstance(self.criterion, Mixed):
             return None
-        f = self.scores(X)
-        values, _ = outputs_criterion(self.criterion, y if self.codes else y.reshape(f.shape), f)
-        wrong = example_errors(f, y, self.error_scale)
-        mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
-        return float(mean[0]), float(mean[1])
+        return evaluate(
+            self.scores(X), y, weights, self.criterion, joint=True, error_scale=self.error_scale
+        )
 
     def margin(self) -> float | None:
         """The margin 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
