@@ -1,7 +1,7 @@
 """Model files of earlier versions load, give the same answers, and can be resumed.
 
-tools/write_model_files.py wrote them, and what to expect, with version 0.1.0 before its modules
-and parameters got their present names.
+They were written by version 0.1.0, before its modules and parameters had their present names,
+with what to expect of each in ``expected.npz``.
 """
 
 import json
@@ -14,6 +14,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from widemargin.persistence import load
+from widemargin.persistence.classes import public_name
+from widemargin.persistence.history import CHANGES, Changes
 from widemargin.streaming import fit_stream, stream
 
 FOLDER = Path(__file__).parent / "models"
@@ -21,9 +23,6 @@ EXPECTED = dict(np.load(FOLDER / "expected.npz"))
 FACTS = json.loads(str(EXPECTED["facts"]))
 TRAINED = 1e-4  # precision after training, whose rounding depends on the processor
 ROWS = 40  # what follows is for predictions
-
-# Class, as the files call it -> old name of a parameter -> its name now; None: there is none.
-RENAMED = {}
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -78,12 +77,15 @@ def test_same_answers(name):
 def test_same_parameters(name):
     model = read(name)
     model = getattr(model, "model", model)  # of a checkpoint
-    now = (model[-1] if hasattr(model, "steps") else model).get_params(deep=False)
-    names = RENAMED.get(FACTS[name]["class"], {})
+    model = model[-1] if hasattr(model, "steps") else model
+    now = model.get_params(deep=False)
+    changes = CHANGES.get(public_name(type(model)), Changes())
     for old, value in FACTS[name]["params"].items():
-        new = names.get(old, old)
+        new = changes.parameters.get(old, old)
         if new is None:
             continue
+        if not isinstance(value, (list, dict)):
+            value = changes.values.get(new, {}).get(value, value)
         if hasattr(now[new], "get_params"):
             assert value == {"estimator": type(now[new]).__name__}
         else:
