@@ -96,7 +96,7 @@ class CommitteeState:
         """Products of a weight and a non-zero input, per row of X and committee."""
         stored = int(X.nnz if sp.issparse(X) else np.count_nonzero(X))
         inputs = stored / max(1, int(X.shape[0])) + EXTRA_ROWS
-        return self.b.shape[1] * self.units * inputs
+        return float(self.b.shape[1] * self.units * inputs)
 
     def layers(self) -> tuple[Weights, Weights, FloatArray]:
         """Of the model: weights (committees, outputs, inputs, units), their biases, and b."""

@@ -4,9 +4,11 @@ Format 1 named a class by the module it was in. `upgrade` rewrites the JSON tree
 it is decoded, so that everything else knows the present names only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 __all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
 
@@ -55,13 +57,16 @@ class Changes:
     """What became of the parameters and attributes of a class since format 1.
 
     All renamings happen at once, so names may be exchanged. `values` has, by the **new** name of a
-    parameter, old values and new ones. `records` renames the entries of `history_`.
+    parameter, old values and new ones. `records` renames the entries of `history_`. `convert` gets
+    the parameters, with their new names and values, and the attributes; it returns the parameters
+    whose values follow from several old ones.
     """
 
     parameters: Names = field(default_factory=dict)
     attributes: Names = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     records: Names = field(default_factory=dict)
+    convert: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None
 
     def __or__(self, other: "Changes") -> "Changes":
         """These changes and others."""
@@ -70,6 +75,7 @@ class Changes:
             {**self.attributes, **other.attributes},
             {**self.values, **other.values},
             {**self.records, **other.records},
+            self.convert or other.convert,
         )
 
 
@@ -83,6 +89,36 @@ SCALING = Changes(
 #: Classifiers that measure a margin.
 MARGIN = Changes(
     attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
+)
+
+
+def _network_decays(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Decays as multiples of 1 / batch size; they were per step for `mu`, `nu` and AdamW."""
+    names = ("alpha", "mu", "nu", "batch_size")
+    alpha, mu, nu, batch = (_plain(parameters.get(name)) for name in names)
+    rest = {name: node for name, node in parameters.items() if name not in ("mu", "nu")}
+    per_step = parameters.get("solver") == "adamw"
+    if alpha is None or (mu is None and nu is None and not per_step):
+        return rest
+    if batch == "auto":
+        rows = [dict(record["items"])["rows"] for record in state.get("history_", [])]
+        batch = min(200, max(rows, default=200))
+    unless_given = alpha * batch if per_step else alpha
+    hidden, output = (unless_given if decay is None else decay * batch for decay in (nu, mu))
+    return rest | {"alpha": hidden, "output_alpha": None if output == hidden else output}
+
+
+#: Multi-layer perceptrons with scikit-learn's parameters.
+NETWORK = Changes(
+    parameters={"criterion": "loss"},
+    values={
+        "loss": {
+            "cross_entropy": "log_loss",
+            "mse": "squared_error",
+            "tanh_mse": "tanh_squared_error",
+        }
+    },
+    convert=_network_decays,
 )
 
 #: Present name of a class -> its changes since format 1.
@@ -99,11 +135,11 @@ CHANGES: dict[str, Changes] = {
         "LinearSVR": SCALING,
         "LinearSVCCV": SCALING,
         # multi-layer perceptrons
-        "MLPClassifier": SCALING,
-        "MLPRegressor": SCALING,
-        "SimpleMLPClassifier": SCALING,
-        "NilssonMLPClassifier": SCALING,
-        "HatEncoder": SCALING,
+        "MLPClassifier": SCALING | MARGIN | NETWORK,
+        "MLPRegressor": SCALING | NETWORK,
+        "SimpleMLPClassifier": SCALING | MARGIN | Changes(parameters={"lock_free": None}),
+        "NilssonMLPClassifier": SCALING | MARGIN,
+        "HatEncoder": SCALING | Changes(attributes={"mean_": "offset_"}),
         # mixtures
         "MixtureOfExpertsClassifier": SCALING,
         "MixtureOfExpertsRegressor": SCALING,
@@ -125,6 +161,8 @@ def upgrade(node: Any) -> Any:
         if changes := CHANGES.get(name):
             node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
             node["state"] = _upgraded_state(_renamed(node["state"], changes.attributes), changes)
+            if changes.convert is not None:
+                node["params"] = changes.convert(node["params"], node["state"])
     return node
 
 
@@ -139,6 +177,13 @@ def _upgraded_state(state: dict[str, Any], changes: Changes) -> dict[str, Any]:
             for record in history
         ]
     return state
+
+
+def _plain(node: Any) -> Any:
+    """The value of a small node: itself, or of a NumPy number."""
+    if isinstance(node, dict) and node.get("kind") == "scalar":
+        return np.frombuffer(bytes.fromhex(node["hex"]), node["dtype"])[0].item()
+    return node
 
 
 def _pairs(nodes: Mapping[str, Any]) -> list[list[Any]]:
