@@ -33,7 +33,7 @@ columns = arrays(np.float64, st.integers(12, 60), elements=numbers)
 
 
 @given(columns, st.integers(2, 5), columns)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_hats_are_a_partition_of_unity(x, n_knots, others):
     encoder = HatEncoder(n_knots=n_knots).fit(x[:, None])
     if np.isnan(encoder.knots_).all():
@@ -51,7 +51,7 @@ def test_hats_are_a_partition_of_unity(x, n_knots, others):
 
 
 @given(columns, st.integers(2, 5), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_they_express_every_piecewise_linear_function(x, n_knots, data):
     encoder = HatEncoder(n_knots=n_knots).fit(x[:, None])
     knots, base = encoder.knots_[0][~np.isnan(encoder.knots_[0])], encoder.base_[0]
@@ -156,7 +156,7 @@ def mixed(rows, rng):
 
 
 @given(st.integers(5, 120), st.integers(0, 1000), st.sampled_from([None, 2, 8]), SCALINGS)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_csr_is_dense(rows, seed, n_knots, scaling):
     X = mixed(rows, np.random.default_rng(seed))
     options = {"n_knots": n_knots, "scaling": scaling}

@@ -1,7 +1,7 @@
-"""What older model files call classes, parameters and attributes, and what they are called now.
+"""Names of classes, parameters and attributes in older model files, and their current names.
 
-Format 1 named a class by the module it was in. `upgrade` rewrites the JSON tree of a file before
-it is decoded, so that everything else knows the present names only.
+Format 1 named a class by the module that defined it.  `upgrade` rewrites the JSON tree of such a
+file before it is decoded, so that all other code needs only the current names.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ import numpy as np
 
 __all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
 
-#: Module in which format 1 found classes -> the classes, "old" or "old=new".
+#: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
     "widemargin.committee": "SimpleMLPClassifier",
     "widemargin.hats": "HatEncoder",
@@ -38,7 +38,7 @@ _MODULES_OF_FORMAT_1 = {
     "widemargin.tables": "TextColumns",
 }
 
-#: Class name in files of format 1 -> name now.
+#: Class name in files of format 1 -> current name.
 CLASSES_OF_FORMAT_1: dict[str, str] = {
     f"{module}.{names.partition('=')[0]}": f"widemargin.{names.rpartition('=')[2]}"
     for module, classes in _MODULES_OF_FORMAT_1.items()
@@ -54,12 +54,13 @@ Names = Mapping[str, str | None]  # old name -> new name, or None for what is go
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of the parameters and attributes of a class since format 1.
+    """Parameters and attributes of a class that were renamed or removed since format 1.
 
-    All renamings happen at once, so names may be exchanged. `values` has, by the **new** name of a
-    parameter, old values and new ones. `records` renames the entries of `history_`. `convert` gets
-    the parameters, with their new names and values, and the attributes; it returns the parameters
-    whose values follow from several old ones.
+    `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
+    renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
+    to a mapping from old values to new ones. `records` renames entries of `history_`. `convert` is
+    for parameters that follow from several old ones: it gets all parameters, with their new names
+    and values, and all attributes, and returns the parameters.
     """
 
     parameters: Names = field(default_factory=dict)
@@ -150,7 +151,7 @@ CHANGES: dict[str, Changes] = {
 
 
 def upgrade(node: Any) -> Any:
-    """The tree of a model of format 1 with the present names."""
+    """The JSON tree of a model of format 1 with the current names."""
     if isinstance(node, list):
         return [upgrade(item) for item in node]
     if not isinstance(node, dict):
@@ -158,25 +159,37 @@ def upgrade(node: Any) -> Any:
     node = {key: upgrade(value) for key, value in node.items()}
     if node.get("kind") == "estimator":
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
-        if changes := CHANGES.get(name):
-            node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
-            node["state"] = _upgraded_state(_renamed(node["state"], changes.attributes), changes)
-            if changes.convert is not None:
-                node["params"] = changes.convert(node["params"], node["state"])
+        changes = CHANGES.get(name, Changes())
+        parameters = _with_values(_renamed(node["params"], changes.parameters), changes)
+        state = _renamed(node["state"], changes.attributes)
+        node["state"] = _upgraded_state(state, parameters, changes)
+        convert = changes.convert or (lambda parameters, state: parameters)
+        node["params"] = convert(parameters, node["state"])
     return node
 
 
-def _upgraded_state(state: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Attributes that hold names of parameters or records, with the present names."""
+def _upgraded_state(
+    state: dict[str, Any], parameters: Mapping[str, Any], changes: Changes
+) -> dict[str, Any]:
+    """Attributes that hold names of parameters or records, with the current names.
+
+    The parameters that a model was fitted with are compared when it resumes. Those that are
+    estimators were kept as text, with old names; they are left out and not compared.
+    """
     if isinstance(fitted := state.get("_fitted_with"), dict):
-        known = _renamed(dict(fitted["items"]), changes.parameters)
-        state["_fitted_with"] = fitted | {"items": _pairs(_with_values(known, changes))}
+        known = _with_values(_renamed(dict(fitted["items"]), changes.parameters), changes)
+        known = {k: v for k, v in known.items() if not _is_estimator(parameters.get(k))}
+        state["_fitted_with"] = fitted | {"items": _pairs(known)}
     if isinstance(history := state.get("history_"), list):
         state["history_"] = [
             record | {"items": _pairs(_renamed(dict(record["items"]), changes.records))}
             for record in history
         ]
     return state
+
+
+def _is_estimator(node: Any) -> bool:
+    return isinstance(node, dict) and node.get("kind") in ("estimator", "same")
 
 
 def _plain(node: Any) -> Any:
