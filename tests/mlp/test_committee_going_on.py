@@ -121,10 +121,10 @@ def test_statistics_that_move_change_nothing(encoding, average):
     first = np.c_[X, np.ones(len(X))]  # a constant column, which later is one no more
     clf.partial_fit(first, Y)
     before = clf.decision_function(first)
-    mean = clf._state["moments"]["mean"].copy()
+    mean = clf._state["scaling"]["mean"].copy()
     other = 3.0 * np.c_[X, X[:, 0]] + 2.0
     clf.set_params(learning_rate=1e-30).partial_fit(other, Y)
-    assert not np.allclose(clf._state["moments"]["mean"], mean)
+    assert not np.allclose(clf._state["scaling"]["mean"], mean)
     assert_allclose(clf.decision_function(first), before, rtol=1e-4, atol=1e-4)
 
 

@@ -140,7 +140,12 @@ def mixed(rows, rng):
     return X
 
 
-@given(st.integers(5, 120), st.integers(0, 1000), st.sampled_from([None, 2, 8]), st.booleans())
+@given(
+    st.integers(5, 120),
+    st.integers(0, 1000),
+    st.sampled_from([None, 2, 8]),
+    st.sampled_from([None, "standard"]),
+)
 @settings(max_examples=60)
 def test_csr_is_dense(rows, seed, n_knots, scaling):
     X = mixed(rows, np.random.default_rng(seed))

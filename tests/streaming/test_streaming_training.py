@@ -269,7 +269,8 @@ def test_a_time_limit_ends_after_a_chunk(data):
 
 SCRIPT = """
 import os, signal, sys
-from widemargin import MarginPerceptron, fit_stream, stream
+from widemargin import MarginPerceptron
+from widemargin.streaming import fit_stream, stream
 rows, state, act, at = sys.argv[1:]
 count = 0
 
@@ -468,7 +469,8 @@ def test_improper_checkpoints(name, value, data, tmp_path):
 MEMORY = """
 import sys
 from pathlib import Path
-from widemargin import MarginPerceptron, fit_stream, stream
+from widemargin import MarginPerceptron
+from widemargin.streaming import fit_stream, stream
 
 def peak():
     line = next(l for l in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in l)
