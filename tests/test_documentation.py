@@ -76,7 +76,7 @@ def test_readme_names_the_two_commands():
 def test_readme_shows_the_examples_of_every_task():
     """The ten lines of the README train, predict, look, save and load."""
     code = "\n".join(python_blocks((ROOT / "README.md").read_text("utf-8")))
-    for word in (".fit(", ".predict(", "margin_", "history_", "save(", "load("):
+    for word in (".fit(", ".predict(", "geometric_margin_", "history_", "save(", "load("):
         assert word in code
 
 

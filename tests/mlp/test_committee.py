@@ -41,8 +41,8 @@ def test_the_nilsson_mlp_learns_classes():
 def test_the_margin_of_the_votes(margin):
     clf = simple(margin=margin, max_iter=1).fit(X, Y)
     beta = np.sqrt(40) if margin == "auto" else margin
-    assert clf.margin_ == pytest.approx(2 * beta / np.sqrt(40))
-    assert clf.history_[0]["margin"] == clf.margin_
+    assert clf.geometric_margin_ == pytest.approx(2 * beta / np.sqrt(40))
+    assert clf.history_[0]["geometric_margin"] == clf.geometric_margin_
 
 
 @every_model
@@ -173,7 +173,7 @@ def test_a_saved_model_is_the_same_model(name, encoding, tmp_path):
     widemargin.save(clf, tmp_path / "model")
     again = widemargin.load(tmp_path / "model")
     assert_array_equal(again.decision_function(X), clf.decision_function(X))
-    assert again.margin_ == clf.margin_
+    assert again.geometric_margin_ == clf.geometric_margin_
     if encoding is not None:
         assert_array_equal(again.encoder_.knots_, clf.encoder_.knots_)
     assert_same_model(again.fit(X, Y), clf.fit(X, Y))  # and goes on as the first would

@@ -163,7 +163,7 @@ def _summary(estimator: Any, source: Any, outcome: Any) -> dict[str, Any]:
         "stop_reason": outcome.reason,
         "converged": estimator.converged_,
         "updates": getattr(estimator, "n_updates_", None),
-        "margin": getattr(estimator, "margin_", None),
+        "margin": getattr(estimator, "geometric_margin_", None),
         "online_error": 100.0 * estimator.history_[-1]["error"],
         "test_error": None,
         "seconds": outcome.seconds,

@@ -198,7 +198,7 @@ def _summary(fitted: Any, estimator: Any, X: Any, y: Any) -> dict[str, Any]:
         "stop_reason": estimator.stop_reason_,
         "converged": estimator.converged_,
         "updates": getattr(estimator, "n_updates_", None),
-        "margin": getattr(estimator, "margin_", None),
+        "margin": getattr(estimator, "geometric_margin_", None),
         "training_error": error_rate(fitted, X, y),
         "test_error": None,
     }

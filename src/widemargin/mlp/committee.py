@@ -158,7 +158,7 @@ class CommitteeLearner:
         wrong = example_errors(f, y)
         return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
 
-    def margin(self) -> float:
+    def geometric_margin(self) -> float:
         """ρ = 2β/√N."""
         return float(2.0 * self.beta / np.sqrt(self.state.units))
 
@@ -184,7 +184,7 @@ class CommitteeLearner:
         self._keep()
         return {
             "_state": self.state.to_dict(),
-            "margin_": self.margin(),
+            "geometric_margin_": self.geometric_margin(),
             "n_updates_": self.state.updates,
         }
 

@@ -248,7 +248,7 @@ class TrainedNetwork:
         mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
         return float(mean[0]), float(mean[1])
 
-    def margin(self) -> float | None:
+    def geometric_margin(self) -> float | None:
         """The margin 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
         if self.error_scale is not None or self.experts is not None:
             return None

@@ -103,7 +103,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
 
     Attributes
     ----------
-    margin_ : float
+    geometric_margin_ : float
         ρ = 2β/√N, the margin in the space of the votes.
     learning_rate_ : float
         λ as used.
@@ -140,7 +140,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     >>> from widemargin import SimpleMLPClassifier
     >>> X, y = make_moons(1000, noise=0.1, random_state=0)
     >>> clf = SimpleMLPClassifier(n_units=100, random_state=0).fit(X, y)
-    >>> clf.score(X, y) > 0.99, round(clf.margin_, 1)
+    >>> clf.score(X, y) > 0.99, round(clf.geometric_margin_, 1)
     (True, 2.0)
     """
 

@@ -85,24 +85,27 @@ MARGIN = Changes(
     attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
 )
 
+#: Classifiers that measured a margin where it means nothing.
+NO_MARGIN = Changes(attributes={"margin_": None}, records={"margin": None})
+
 #: Present name of a class -> its changes since format 1.
 CHANGES: dict[str, Changes] = {
     f"widemargin.{name}": changes
     for name, changes in {
         # perceptrons
-        "Perceptron": SCALING,
-        "MarginPerceptron": SCALING,
-        "SGDSVC": SCALING,
-        "KernelPerceptron": SCALING,
+        "Perceptron": SCALING | NO_MARGIN,
+        "MarginPerceptron": SCALING | MARGIN,
+        "SGDSVC": SCALING | MARGIN | Changes(attributes={"objective_": None}),
+        "KernelPerceptron": SCALING | NO_MARGIN | Changes(attributes={"_squared_norm": None}),
         # linear SVMs
         "LinearSVC": SCALING,
         "LinearSVR": SCALING,
         "LinearSVCCV": SCALING,
         # multi-layer perceptrons
-        "MLPClassifier": SCALING,
+        "MLPClassifier": SCALING | MARGIN,
         "MLPRegressor": SCALING,
-        "SimpleMLPClassifier": SCALING,
-        "NilssonMLPClassifier": SCALING,
+        "SimpleMLPClassifier": SCALING | MARGIN,
+        "NilssonMLPClassifier": SCALING | MARGIN,
         "HatEncoder": SCALING,
         # mixtures
         "MixtureOfExpertsClassifier": SCALING,
