@@ -1,4 +1,4 @@
-"""What commands print: tables, JSON, warnings; the demo and the papers."""
+"""The output of commands: tables, JSON, warnings; the demo and the papers."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def test_quiet_prints_nothing(csv, tmp_path):
     assert run("train", csv, *options).output == ""
 
 
-def test_json_stays_pure_whatever_the_model_prints(csv, tmp_path):
+def test_json_is_valid_even_if_the_model_prints(csv, tmp_path):
     result = run(
         "train", csv, "--target", "y", "-o", tmp_path / "m", "--set", "verbose=1", "--json"
     )
@@ -93,7 +93,7 @@ def test_papers_table_8_2():
         assert row["test_error"] < row["published"] + 2
 
 
-def test_papers_knows_its_models():
+def test_an_unknown_model_of_the_papers():
     assert "MarginPerceptron" in fails("papers", "table-8.2", "--model", "SVC")
 
 
@@ -112,7 +112,7 @@ def test_papers_tables_fit_80_columns(monkeypatch):
     assert "…" not in text
 
 
-def test_papers_show_training_errors_where_these_are_published(monkeypatch):
+def test_papers_show_training_errors_if_they_are_published(monkeypatch):
     from widemargin.experiments import papers
 
     row = papers.Result(

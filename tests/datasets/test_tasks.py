@@ -1,6 +1,6 @@
-"""What is learnt from the data sets: inputs, targets and splits are the thesis's.
+"""The inputs, targets and splits of the data sets are those of the thesis.
 
-Tests of the real data run where WIDEMARGIN_DATA names their folder.
+Tests of the real data run only if WIDEMARGIN_DATA names their folder.
 """
 
 import os
@@ -54,7 +54,7 @@ def test_sunspots_windows_are_yearly_averages(no_data, expect, store, daily_seri
         years = [ssn[t - 365 * k - 364 : t - 365 * k + 1].mean() for k in range(11, -1, -1)]
         np.testing.assert_allclose(task[f"X_{part}"][i], years, rtol=1e-12)
         np.testing.assert_allclose(task[f"y_{part}"][i], ssn[t + 1 : t + 366].mean(), rtol=1e-12)
-    # days 6..10999 hold complete rows too: they come first
+    # days 6..10999 also hold complete rows, which come first
     assert task.date_train[0] == first + 5 + 12 * 365
     # every training target was known on the first day of the test
     assert task.date_test[0] == task.date_train[-1] + 365
@@ -80,9 +80,12 @@ def test_sunspots_windows_are_yearly_averages(no_data, expect, store, daily_seri
         (lambda: fetch_sunspots(split="random"), "split='random'"),
         (lambda: make_artificial(0), "n_train=0"),
         (lambda: make_artificial(window=10), "odd number"),
-        (lambda: make_artificial(5, 5, series=np.arange(20.0), n_lags=9, window=3), "gives 9"),
-        (lambda: make_artificial(5, 5, series=np.arange(20.0)), "gives 0"),
-        (lambda: make_artificial(5, 5, series=np.ones((20, 2))), "one value a day"),
+        (
+            lambda: make_artificial(5, 5, series=np.arange(20.0), n_lags=9, window=3),
+            "has 9 fully observed",
+        ),
+        (lambda: make_artificial(5, 5, series=np.arange(20.0)), "has 0 fully observed"),
+        (lambda: make_artificial(5, 5, series=np.ones((20, 2))), "it needs shape"),
         (lambda: make_artificial(5, 5, series=[np.inf] * 20), "series contains infinity"),
         (lambda: make_toy_mixture(1), "n_samples=1"),
         (lambda: make_toy_mixture(10, noise=-1), "noise=-1"),
@@ -97,7 +100,7 @@ def test_wrong_options_are_refused_with_a_remedy(no_data, call, message):
 # ---- generated data
 
 
-def test_artificial_leaves_out_rows_with_missing_days():
+def test_artificial_omits_rows_with_missing_days():
     series = np.random.default_rng(5).normal(size=200)
     series[60] = np.nan
     data = make_artificial(100, 20, series=series, n_lags=10, window=5)
@@ -135,7 +138,7 @@ def test_toy_mixture_is_reproducible():
 
 
 def assert_parts_of(whole_X, whole_y, bunch, sizes):
-    """The parts have these sizes, share no row, and hold the rows of the whole set they name."""
+    """The parts have these sizes, are disjoint, and hold the rows of the whole set they name."""
     rows = np.concatenate([bunch[f"rows_{part}"] for part in sizes])
     assert len(np.unique(rows)) == len(rows) == sum(sizes.values())
     for part, size in sizes.items():
@@ -238,7 +241,7 @@ def test_sunspots():
 
 
 @real_data
-def test_artificial_of_the_thesis_is_easy():
+def test_artificial_is_an_easy_task():
     data = make_artificial()
     assert data.X_train.shape == (20_000, 100)
     assert data.X_test.shape == (2_000, 100)

@@ -10,15 +10,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from helpers.dual_perceptron import IN_ORDER, PLAIN, ROWS, alpha_y, assert_same_machine, noisy
 from widemargin import KernelPerceptron, Perceptron
-from widemargin.perceptrons.kernel_learner import EXAMPLES_PER_BLOCK
+from widemargin.perceptrons.kernel_learner import EXAMPLES_PER_BLOCK as BLOCK
 from widemargin.reference import perceptrons as reference
 
 # ----------------------------------------------------------------------------------- the algorithm
 
 
-@pytest.mark.parametrize(
-    "n", [7, EXAMPLES_PER_BLOCK - 1, EXAMPLES_PER_BLOCK, EXAMPLES_PER_BLOCK + 1, ROWS]
-)
+@pytest.mark.parametrize("n", [7, BLOCK - 1, BLOCK, BLOCK + 1, ROWS])
 @pytest.mark.parametrize("epochs", [1, 4])
 @pytest.mark.parametrize("radius", [None, 0.0, 0.75])
 def test_equals_the_reference(n, epochs, radius):

@@ -1,16 +1,16 @@
-"""What older model files call classes, parameters and attributes, and what they are called now.
+"""Names of classes, parameters and attributes in older model files, and their current names.
 
-Format 1 named a class by the module it was in. `upgrade` rewrites the JSON tree of a file before
-it is decoded, so that everything else knows the present names only.
+Format 1 named a class by the module that defined it.  `upgrade` rewrites the JSON tree of such a
+file before it is decoded, so that all other code needs only the current names.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
+__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "tensor_names", "upgrade"]
 
-#: Module in which format 1 found classes -> the classes, "old" or "old=new".
+#: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
     "widemargin.committee": "SimpleMLPClassifier",
     "widemargin.hats": "HatEncoder",
@@ -36,7 +36,7 @@ _MODULES_OF_FORMAT_1 = {
     "widemargin.tables": "TextColumns",
 }
 
-#: Class name in files of format 1 -> name now.
+#: Class name in files of format 1 -> current name.
 CLASSES_OF_FORMAT_1: dict[str, str] = {
     f"{module}.{names.partition('=')[0]}": f"widemargin.{names.rpartition('=')[2]}"
     for module, classes in _MODULES_OF_FORMAT_1.items()
@@ -52,10 +52,11 @@ Names = Mapping[str, str | None]  # old name -> new name, or None for what is go
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of the parameters and attributes of a class since format 1.
+    """Parameters and attributes of a class that were renamed or removed since format 1.
 
-    All renamings happen at once, so names may be exchanged. `values` has, by the **new** name of a
-    parameter, old values and new ones. `records` renames the entries of `history_`.
+    `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
+    renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
+    to a mapping from old values to new ones. `records` renames or removes entries of `history_`.
     """
 
     parameters: Names = field(default_factory=dict)
@@ -117,7 +118,7 @@ CHANGES: dict[str, Changes] = {
 
 
 def upgrade(node: Any) -> Any:
-    """The tree of a model of format 1 with the present names."""
+    """The JSON tree of a model of format 1 with the current names."""
     if isinstance(node, list):
         return [upgrade(item) for item in node]
     if not isinstance(node, dict):
@@ -127,21 +128,45 @@ def upgrade(node: Any) -> Any:
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
         if changes := CHANGES.get(name):
             node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
-            node["state"] = _upgraded_state(_renamed(node["state"], changes.attributes), changes)
+            node["state"] = _renamed(node["state"], changes.attributes)
+            _upgrade_records(node["state"], changes)
+        _upgrade_fitted_with(node["params"], node["state"], changes or Changes())
     return node
 
 
-def _upgraded_state(state: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Attributes that hold names of parameters or records, with the present names."""
-    if isinstance(fitted := state.get("_fitted_with"), dict):
-        known = _renamed(dict(fitted["items"]), changes.parameters)
-        state["_fitted_with"] = fitted | {"items": _pairs(_with_values(known, changes))}
+def tensor_names(node: Any) -> set[str]:
+    """The tensors that a JSON tree refers to."""
+    if isinstance(node, dict):
+        own = {node["tensor"]} if node.get("kind") == "array" else set()
+        return own.union(*(tensor_names(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(tensor_names(item) for item in node))
+    return set()
+
+
+def _upgrade_records(state: dict[str, Any], changes: Changes) -> None:
+    """The records of `history_` with the current names."""
     if isinstance(history := state.get("history_"), list):
         state["history_"] = [
             record | {"items": _pairs(_renamed(dict(record["items"]), changes.records))}
             for record in history
         ]
-    return state
+
+
+def _upgrade_fitted_with(params: dict[str, Any], state: dict[str, Any], changes: Changes) -> None:
+    """The parameters that a model was fitted with, under their current names.
+
+    Estimators among them are left out: a file holds their text, which has the old names.
+    """
+    if isinstance(fitted := state.get("_fitted_with"), dict):
+        known = _with_values(_renamed(dict(fitted["items"]), changes.parameters), changes)
+        plain = {name: value for name, value in known.items() if not _is_estimator(params, name)}
+        state["_fitted_with"] = fitted | {"items": _pairs(plain)}
+
+
+def _is_estimator(nodes: Mapping[str, Any], name: str) -> bool:
+    node = nodes.get(name)
+    return isinstance(node, dict) and node.get("kind") in ("estimator", "same")
 
 
 def _pairs(nodes: Mapping[str, Any]) -> list[list[Any]]:
