@@ -7,7 +7,6 @@ the same weights.
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from widemargin._typing import FloatArray
 from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
 from widemargin.mixtures.hard.example_block import Share
-from widemargin.training.loop import Plan, Tally, _epoch, _order, _rate_after
+from widemargin.training.loop import Plan, Tally, epoch_order, run_epoch
 
 __all__ = ["Copy", "Span", "averaged", "begin", "finish", "one_pass"]
 
@@ -73,9 +72,12 @@ def one_pass(
     learner = gater._learner(examples, resume=True)
     plan = Plan(gater.max_iter, gater._schedule(), first_epoch=gater._epochs_done)
     epoch = gater._epochs_done + span.epoch
-    order = _order(learner.order, gater._seed() if gater.shuffle else None, epoch)
-    rate = partial(_rate_after, plan, epoch, span.done, span.total)
-    tally, _ = _epoch(learner, order, rate, lambda: False)
+    order = epoch_order(learner.order, gater._seed() if gater.shuffle else None, epoch)
+
+    def rate(visited: int) -> float:
+        return plan.rate_after(epoch, span.done + visited, span.total)
+
+    tally, _ = run_epoch(learner, order, rate)
     gater.__dict__.update(learner.attributes())
     return Copy(gater, copy.tally + tally)
 
