@@ -295,6 +295,9 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
             return np.column_stack([log_expit(-scores), log_expit(scores)])
         return np.asarray(log_softmax(scores, axis=1))
 
+    def _margin_unit(self) -> float:
+        return float(self.margin) if self.criterion == "margin" else 1.0
+
     def _criterion(self, examples: Examples) -> criteria.Criterion:
         chosen: criteria.Criterion = CRITERIA[self.criterion](self.margin)
         return chosen

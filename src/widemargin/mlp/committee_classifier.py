@@ -59,6 +59,9 @@ class CommitteeClassifier(IterativeClassifier):
     def _beta(self) -> float:
         return 0.0
 
+    def _margin_unit(self) -> float:
+        return self._beta() or 1.0
+
     def _options(self) -> dict[str, Any]:
         """Options of the learner that not every model has."""
         return {

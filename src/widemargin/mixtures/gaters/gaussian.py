@@ -174,7 +174,7 @@ class GaussianGater(Gater):
         """
         partition, n_experts = check_partition(X, partition, outputs)
         weights = example_weights(X, None, sample_weight, None, None)
-        resume = self.warm_start and self._goes_on(X, n_experts)
+        resume = self.warm_start and self._can_resume(X, n_experts)
         X = self._inputs(X, reset=not resume)
         if weights is None:
             weights = np.ones(X.shape[0])

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import target_moments
-from widemargin.mixtures.gaters.gater import Gater, check_mixing
+from widemargin.mixtures.gaters.gater import Gater, check_gater_examples
 from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin.mlp.network import Mixed
 from widemargin.training.estimators import Examples, all_or_nothing
@@ -226,19 +226,27 @@ class MLPGater(NetworkModel, Gater):
             The fitted gater.
         """
         given = X
-        mixing = check_mixing(X, outputs, targets, criterion, sample_weight)
-        n_experts = mixing.outputs.shape[1]
-        resume = self.warm_start and self._goes_on(X, n_experts)
+        task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
+        n_experts = task.outputs.shape[1]
+        resume = self.warm_start and self._can_resume(X, n_experts)
         X = self._check_X(X, reset=not resume)
         if resume:
             self._check_unchanged()
         else:
             self._forget()
         self.n_experts_ = n_experts
-        weights, y = mixing.weights, mixing.targets
+        weights, y = task.weights, task.targets
         order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-        examples = MixedExamples(X, y, weights, order, experts=mixing.outputs, criterion=criterion)
+        examples = MixedExamples(X, y, weights, order, experts=task.outputs, criterion=criterion)
         return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
+
+    def fit_within(self, seconds: float, X: ArrayLike, **task: Any) -> Self:
+        own = self.time_limit
+        if seconds < np.inf:
+            self.time_limit = max(seconds if own is None else min(own, seconds), 0.01)
+        self.fit(X, **task)
+        self.time_limit = own
+        return self
 
     def log_gates(self, X: ArrayLike) -> FloatArray:
         """Logarithms of `gates`, exact where those are too small for a number.

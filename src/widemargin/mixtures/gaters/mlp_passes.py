@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from widemargin._typing import FloatArray
 from widemargin.inputs.standardization import Standardization
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
-from widemargin.mixtures.hard.example_block import Share
+from widemargin.mixtures.hard.example_block import ExampleBlock
 from widemargin.training.loop import Plan, Tally, _epoch, _order, _rate_after
 
 __all__ = ["Copy", "Span", "averaged", "begin", "finish", "one_pass"]
@@ -44,7 +44,7 @@ class Span:
 def begin(gater: MLPGater, n_experts: int, moments: Standardization) -> MLPGater:
     """A gater with first weights, or its last ones, for inputs whose moments are known."""
     row = moments.mean[None]
-    if gater._goes_on(row, n_experts):
+    if gater._can_resume(row, n_experts):
         return gater
     gater = deepcopy(gater)
     gater._forget()
@@ -58,18 +58,18 @@ def begin(gater: MLPGater, n_experts: int, moments: Standardization) -> MLPGater
 
 
 def one_pass(
-    copy: Copy, share: Share, outputs: NDArray[np.float32], criterion: str, span: Span
+    copy: Copy, block: ExampleBlock, outputs: NDArray[np.float32], criterion: str, span: Span
 ) -> Copy:
     """Goes over the examples of a block once, in a random order."""
-    gater, goal = deepcopy(copy.gater), share.goal
+    gater, targets = deepcopy(copy.gater), block.targets
     examples = MixedExamples(
-        share.X,
-        np.zeros((len(share), 1)) if criterion == "likelihood" else goal.targets,
-        share.weights,
-        np.arange(len(share)),
+        block.X,
+        np.zeros((len(block), 1)) if criterion == "likelihood" else targets.columns,
+        block.weights,
+        np.arange(len(block)),
         experts=outputs,
         criterion=criterion,
-        error_scale=goal.error_scale,
+        error_scale=targets.error_scale,
     )
     learner = gater._learner(examples, resume=True)
     plan = Plan(gater.max_iter, gater._schedule(), first_epoch=gater._epochs_done)
