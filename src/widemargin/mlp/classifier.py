@@ -11,15 +11,13 @@ so that the last hidden layer is the Φ of :math:`f(x) = w \cdot \Phi(x) + b`, a
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from widemargin import criteria
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin.training.estimators import Examples, IterativeClassifier
+from widemargin.training.outputs import LogisticMixin
 
 __all__ = ["MLPClassifier"]
 
@@ -31,16 +29,7 @@ CRITERIA: dict[str, Any] = {
 }
 
 
-def _gives_probabilities(model: "MLPClassifier") -> bool:
-    if model.criterion != "cross_entropy":
-        raise AttributeError(
-            f"criterion={model.criterion!r} gives no probabilities; use "
-            "criterion='cross_entropy', or CalibratedClassifierCV of scikit-learn"
-        )
-    return True
-
-
-class MLPClassifier(NetworkModel, IterativeClassifier):
+class MLPClassifier(LogisticMixin, NetworkModel, IterativeClassifier):
     r"""Multi-layer perceptron, trained by stochastic gradient.
 
     Minimises, over the weights W and biases b of all layers,
@@ -257,43 +246,12 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """P(y | x): the sigmoid of f for two classes, else the softmax.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        return np.asarray(softmax(scores, axis=1))
-
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Logarithms of probabilities.
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([log_expit(-scores), log_expit(scores)])
-        return np.asarray(log_softmax(scores, axis=1))
+    def _require_probabilities(self) -> None:
+        if self.criterion != "cross_entropy":
+            raise AttributeError(
+                f"criterion={self.criterion!r} gives no probabilities; use "
+                "criterion='cross_entropy', or CalibratedClassifierCV of scikit-learn"
+            )
 
     def _margin_unit(self) -> float:
         return float(self.margin) if self.criterion == "margin" else 1.0
