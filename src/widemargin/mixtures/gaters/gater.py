@@ -8,19 +8,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils.validation import _num_features, _num_samples, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _num_features, _num_samples, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.rows import INPUTS
-from widemargin.training.model import all_or_nothing
 
 __all__ = [
     "CRITERIA",
     "Gater",
     "GaterExamples",
-    "UniformGater",
     "check_gater_examples",
     "check_partition",
 ]
@@ -59,7 +57,9 @@ def check_partition(
 ) -> tuple[IntArray, int]:
     """The expert of each example, and the number of experts (from `outputs` if given)."""
     if partition is None:
-        raise ValueError("the gater is trained on a partition of the examples: partition is missing")
+        raise ValueError(
+            "the gater is trained on a partition of the examples: partition is missing"
+        )
     found, count = np.asarray(partition), _num_samples(X)
     if found.shape != (count,) or found.dtype.kind not in "iu":
         raise ValueError(
@@ -277,55 +277,3 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-class UniformGater(Gater):
-    r"""Weighs all experts equally, :math:`g_k(x) = 1/K`: the baseline of Table 6.1.
-
-    No example changes its expert, so a mixture with this gater stops after one iteration.
-
-    Parameters
-    ----------
-    None.
-
-    Attributes
-    ----------
-    n_experts_ : int
-        The number of experts, K.
-
-    Examples
-    --------
-    >>> from widemargin.mixtures import UniformGater
-    >>> UniformGater().fit([[0.0], [1.0]], partition=[0, 1]).gates([[7.0]])
-    array([[0.5, 0.5]])
-    """
-
-    local: ClassVar[bool] = True
-    reassigns: ClassVar[bool] = False
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    @all_or_nothing
-    def fit(
-        self,
-        X: ArrayLike,
-        *,
-        outputs: ArrayLike = None,
-        targets: ArrayLike = None,
-        partition: ArrayLike = None,
-        criterion: str = "tanh_mse",
-        sample_weight: ArrayLike = None,
-    ) -> Self:
-        """Determines the number of experts; see `Gater.fit`."""
-        X = self._inputs(X, reset=True)
-        if partition is None and outputs is None:
-            raise ValueError("partition and outputs are missing: the number of experts is unknown")
-        if partition is None:
-            self.n_experts_ = np.shape(outputs)[1]
-        else:
-            _, self.n_experts_ = check_partition(X, partition, outputs)
-        return self
-
-    def log_gates(self, X: ArrayLike) -> FloatArray:
-        """−log K; see `Gater.log_gates`."""
-        check_is_fitted(self)
-        return np.full((self._inputs(X).shape[0], self.n_experts_), -np.log(self.n_experts_))

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
@@ -22,20 +21,12 @@ from widemargin.mixtures.hard.targets import Targets
 from widemargin.svm.svc import SVC
 from widemargin.training.estimators import IterativeClassifier
 from widemargin.training.model import Examples
+from widemargin.training.outputs import ProbabilityMixin
 
 __all__ = ["HardMixtureClassifier"]
 
 
-def _gives_probabilities(model: "HardMixtureClassifier") -> bool:
-    if model._output_kind(model._expert_template(), model._unseeded_gater(model.gater)) != "probability":
-        raise AttributeError(
-            "the mixture's experts have margins, not probabilities; use experts with "
-            "predict_proba, criterion='likelihood' or gater='local'"
-        )
-    return True
-
-
-class HardMixtureClassifier(HardMixture, IterativeClassifier):
+class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
     r"""Hard mixture of experts for classification.
 
     Starts from a partition of the L examples into K subsets and repeats:
@@ -240,50 +231,29 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """P(y | x) = Σ_k P(k | x) P(y | x, k) (6.2), for experts with probabilities.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        return self._probabilities(self._check_X(X))
-
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Logarithms of probabilities.
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
     # ----------------------------------------------------------------------------- helpers
 
     def _scores(self, X: ArrayLike) -> FloatArray:
         if self._output_format[0] != "probability":
             return self._mixture(X)
-        p = self._probabilities(X)
+        p = self._normalized_mixture(X)
         return p[:, 1:] - p[:, :1] if p.shape[1] == 2 else p
 
+    def _require_probabilities(self) -> None:
+        kind = self._output_kind(self._expert_template(), self._unseeded_gater(self.gater))
+        if kind != "probability":
+            raise AttributeError(
+                "the mixture's experts have margins, not probabilities; use experts with "
+                "predict_proba, criterion='likelihood' or gater='local'"
+            )
+
     def _probabilities(self, X: ArrayLike) -> FloatArray:
-        """Normalised, because some experts may have been skipped."""
+        """P(y | x) = Σ_k P(k | x) P(y | x, k) (6.2)."""
+        check_is_fitted(self)
+        return self._normalized_mixture(self._check_X(X))
+
+    def _normalized_mixture(self, X: ArrayLike) -> FloatArray:
+        """Probabilities of validated inputs; normalised, because experts may be skipped."""
         p = self._mixture(X)
         return np.asarray(p / p.sum(1, keepdims=True))
 

@@ -4,6 +4,7 @@ Locally there is one block with all examples; on a cluster there are many, each 
 All measures are sums over examples, so those of several blocks can be added up.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from widemargin.mixtures.hard.experts import Experts
 from widemargin.mixtures.hard.targets import MIN_PROBABILITY, Targets
 from widemargin.training.loop import Tally
 
-__all__ = ["ExampleBlock", "concatenated", "error_variances"]
+__all__ = ["ExampleBlock", "concatenated", "error_variances", "stacked_rows"]
 
 MIN_ERROR_VARIANCE = 1e-6  # of an expert, as a fraction of the targets' variance
 
@@ -120,10 +121,12 @@ def error_variances(sums: FloatArray, targets: Targets) -> FloatArray:
 
 def concatenated(blocks: list[ExampleBlock]) -> ExampleBlock:
     """The examples of several blocks in one, in their order."""
-    first, inputs = blocks[0], [block.X for block in blocks]
-    X = sp.vstack(inputs, "csr") if sp.issparse(first.X) else np.concatenate(inputs)
-    y = np.concatenate([block.targets.y for block in blocks])
+    targets = replace(blocks[0].targets, y=np.concatenate([block.targets.y for block in blocks]))
     weights = [block.weights for block in blocks if block.weights is not None]
-    return ExampleBlock(
-        X, replace(first.targets, y=y), np.concatenate(weights) if weights else None
-    )
+    X = stacked_rows([block.X for block in blocks])
+    return ExampleBlock(X, targets, np.concatenate(weights) if weights else None)
+
+
+def stacked_rows(inputs: Sequence[ArrayLike]) -> ArrayLike:
+    """The rows of several dense or CSR matrices in one."""
+    return sp.vstack(inputs, "csr") if sp.issparse(inputs[0]) else np.concatenate(inputs)

@@ -185,8 +185,9 @@ class MixtureLearner:
         """Step 4: the partition of the next iteration."""
         if not self.state.gater.reassigns:
             return self.state.partition
-        posterior = self.settings.posterior and log_p is not None
-        scores = log_joint + log_p if posterior else log_joint
+        scores = log_joint
+        if self.settings.posterior and log_p is not None:
+            scores = log_joint + log_p
         limit = subset_limit(len(self.order), self.n_experts, self.settings.balance)
         return assign(scores, np.full(self.n_experts, limit))
 

@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.mixtures.gaters.estimator import EstimatorGater
-from widemargin.mixtures.gaters.gater import Gater, UniformGater
+from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
+from widemargin.mixtures.gaters.uniform import UniformGater
 from widemargin.mixtures.hard.experts import Experts, check_expert
 from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings, MixtureState
 from widemargin.mixtures.hard.partition import clustered_partition, random_partition

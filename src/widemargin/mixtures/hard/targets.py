@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.training.outputs import predicted_codes
 
 __all__ = ["MIN_PROBABILITY", "Targets"]
 
@@ -54,13 +55,11 @@ class Targets:
 
     def criterion_and_errors(self, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Criterion and error of each example, for outputs of a mixture."""
-        if self.output_kind == "probability":
-            p = outputs[np.arange(len(outputs)), self.codes].clip(MIN_PROBABILITY)
-            return -np.log(p), (outputs.argmax(1) != self.codes).astype(float)
         if self.output_kind == "value":
             squares = (self.columns - outputs) ** 2 @ self.error_scale
             return 0.5 * squares, squares
-        values = 0.5 * np.sum((self.columns - np.tanh(outputs)) ** 2, axis=1)
-        if outputs.shape[1] == 1:
-            return values, ((outputs > 0) != (self.columns > 0))[:, 0].astype(float)
-        return values, (outputs.argmax(1) != self.codes).astype(float)
+        errors = (predicted_codes(outputs) != self.codes).astype(float)
+        if self.output_kind == "probability":
+            p = outputs[np.arange(len(outputs)), self.codes].clip(MIN_PROBABILITY)
+            return -np.log(p), errors
+        return 0.5 * np.sum((self.columns - np.tanh(outputs)) ** 2, axis=1), errors
