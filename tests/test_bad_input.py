@@ -271,7 +271,7 @@ PHI = PolynomialFeatures(2)
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({"standardize": True}, {"standardize": False}),
+        ({"scaling": "standard"}, {"scaling": None}),
         ({"feature_map": None}, {"feature_map": "polynomial"}),
         ({"feature_map": "polynomial"}, {"feature_map": None}),
         ({"feature_map": "polynomial"}, {"feature_map": "fourier"}),

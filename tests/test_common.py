@@ -50,14 +50,14 @@ PARAMETRISED = [cls for cls in CLASSES if issubclass(cls, BaseEstimator)]
 ESTIMATORS = [cls for cls in PARAMETRISED if not issubclass(cls, Gater)]  # parts of mixtures
 
 VARIANTS = [
-    Perceptron(average=True, standardize=True),
+    Perceptron(average=True, scaling="standard"),
     MarginPerceptron(average=True, schedule="invscaling"),
     MarginPerceptron(early_stopping=True, validation_fraction=0.3),
     MarginPerceptron(feature_map="polynomial", max_iter=20),
     MarginPerceptron(feature_map="fourier", max_iter=20),
-    SGDSVC(schedule="decay", average=False, standardize=False),
+    SGDSVC(schedule="decay", average=False, scaling=None),
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
-    KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
+    KernelPerceptron(kernel="poly", coef0=1.0, scaling=None),
     KernelPerceptron(kernel="precomputed", tol=None),
     MLPClassifier(criterion="margin", solver="sgd", learning_rate_init=0.1),
     MLPClassifier((20, 10), "tanh", criterion="mse", dtype="float64", learning_rate="cosine"),
@@ -77,7 +77,7 @@ VARIANTS = [
     SimpleMLPClassifier(n_units=50, encoding=None),
     SimpleMLPClassifier(n_units=70, n_committees=2, dropout=0.2, average=True, multi_class="ovr"),
     LinearSVC(multi_class="crammer_singer"),
-    LinearSVC(multi_class="crammer_singer", intercept_scaling=1.0, standardize=True),
+    LinearSVC(multi_class="crammer_singer", intercept_scaling=1.0, scaling="standard"),
     SVC(gamma=0.1, tol=1e-11),
     SVC(kernel="linear", multi_class="ovr"),
     SVC(probability=True),

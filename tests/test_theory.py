@@ -53,7 +53,7 @@ def test_mistakes_of_the_perceptron(bias, data, seed):
     bound = theory.novikoff_bound(theory.radius(X), tilted, bias=bias)
     clf = Perceptron(
         fit_intercept=bias,
-        standardize=False,
+        scaling=None,
         tol=None,
         max_iter=int(bound) + 2,  # an epoch makes a mistake or is the last
         random_state=seed,
@@ -75,7 +75,7 @@ def test_updates_and_margin_of_the_margin_perceptron(bias, data, rate, beta, see
         learning_rate=rate,
         schedule="constant",
         fit_intercept=bias,
-        standardize=False,
+        scaling=None,
         early_stopping=False,
         tol=None,
         max_iter=int(bound) + 2,
@@ -137,7 +137,7 @@ def standardised(X):
     return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("schedule", ["constant", "decay", "invscaling"])
 @settings(deadline=None, max_examples=20)
@@ -148,20 +148,20 @@ def standardised(X):
     bias=st.booleans(),
     seed=SEEDS,
 )
-def test_margin_after_every_epoch(standardize, layout, schedule, data, rate, beta, bias, seed):
+def test_margin_after_every_epoch(scaling, layout, schedule, data, rate, beta, bias, seed):
     X, y = data
     clf = MarginPerceptron(
         margin=beta,
         learning_rate=rate,
         schedule=schedule,
         fit_intercept=bias,
-        standardize=standardize,
+        scaling=scaling,
         early_stopping=False,
         tol=None,
         max_iter=8,
         random_state=seed,
     ).fit(layout(X), y)
-    R = theory.radius(standardised(X) if standardize else X)
+    R = theory.radius(standardised(X) if scaling else X)
     check_margin_after_every_epoch(clf, R, bias=bias)
 
 
@@ -172,7 +172,7 @@ def test_the_margin_bound_is_nearly_reached():
         learning_rate=1.0,
         schedule="constant",
         fit_intercept=False,
-        standardize=False,
+        scaling=None,
         max_iter=1,
         tol=None,
     ).fit(X, y)

@@ -75,7 +75,7 @@ def test_theorem_8_3_holds_after_every_epoch(data, schedule):
     model = MarginPerceptron(
         learning_rate=1e-2, schedule=schedule, max_iter=8, tol=None, random_state=0
     ).fit(rows.X_train, rows.y_train)
-    R = radius((rows.X_train - model.feature_mean_) / model.feature_scale_)
+    R = radius((rows.X_train - model.feature_offset_) / model.feature_scale_)
     updates = np.cumsum([record["updates"] for record in model.history_])
     for t, record in zip(updates, model.history_, strict=True):
         assert record["margin"] >= margin_bound(t, R, 1e-2)
@@ -87,7 +87,7 @@ def test_sparse_and_dense_inputs_train_the_same_model(data):
 
     rows = FETCH[data](split="thesis")
     fits = [
-        Perceptron(standardize=True, max_iter=3, tol=None).fit(X, rows.y_train)
+        Perceptron(scaling="standard", max_iter=3, tol=None).fit(X, rows.y_train)
         for X in (rows.X_train, csr_array(rows.X_train))
     ]
     assert fits[0].n_updates_ == fits[1].n_updates_

@@ -171,7 +171,7 @@ def test_standardised_inputs(loss, intercept, container, dtype, solver):
     """Without a copy: the objective is that of the scaled inputs, the weights are for the raw."""
     options, s = INTERCEPTS[intercept]
     X, y, scaler, problem, best = scaled(loss, s)
-    model = LinearSVC(loss=loss, tol=TOL, standardize=True, **SOLVERS[solver], **options)
+    model = LinearSVC(loss=loss, tol=TOL, scaling="standard", **SOLVERS[solver], **options)
     model.fit(container(X.astype(dtype)), y)
     assert_certified(model)
     w = model.coef_[0] * scaler.scale_

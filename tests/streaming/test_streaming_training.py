@@ -39,9 +39,9 @@ Y = np.where(NOISY > 0, "yes", "no")
 THREE = np.digitize(NOISY, [-0.5, 0.5])
 MODELS = {
     "perceptron": Perceptron(),
-    "averaged": Perceptron(average=True, standardize=True),
+    "averaged": Perceptron(average=True, scaling="standard"),
     "margin": MarginPerceptron(),
-    "raw": MarginPerceptron(standardize=False, learning_rate=1e-3),
+    "raw": MarginPerceptron(scaling=None, learning_rate=1e-3),
     "weighted": MarginPerceptron(class_weight={"yes": 2.0}),
     "map": MarginPerceptron(feature_map="polynomial"),
     "kernel": KernelPerceptron(),
@@ -140,7 +140,7 @@ def test_with_statistics_of_a_first_pass_a_stream_trains_as_fit_does(suffix, tmp
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole.fit(X, Y)
-    assert_allclose(model.feature_mean_, whole.feature_mean_)
+    assert_allclose(model.feature_offset_, whole.feature_offset_)
     assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
     assert_allclose(
         [r["error"] for r in model.history_], [r["error"] for r in whole.history_], rtol=1e-9
@@ -403,7 +403,7 @@ def test_models_that_cannot_learn_from_chunks(data, tmp_path):
         (MarginPerceptron(), {"epochs": 0}, "epochs=0"),
         (MarginPerceptron(), {"statistics": "none"}, "statistics='none'"),
         (MarginPerceptron(), {"resume": True}, "resume=True needs a file"),
-        (Perceptron(), {"statistics": "first pass"}, "with standardize=True, not Perceptron"),
+        (Perceptron(), {"statistics": "first pass"}, "with scaling='standard', not Perceptron"),
         (MODELS["map"], {"statistics": "first pass"}, "feature_map='polynomial'"),
         (KernelPerceptron(), {"statistics": "first pass"}, "for linear models"),
     ],

@@ -100,6 +100,8 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
         The gater, for scaled inputs.
     n_experts_ : int
         The number of experts, K.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
+        What is subtracted from inputs, and what they are then divided by.
     subset_sizes_ : ndarray of shape (n_experts,)
         How many examples each expert was trained on.
     classes_ : ndarray

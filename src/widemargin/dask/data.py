@@ -10,11 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from dask import delayed
 from sklearn.base import is_classifier
-from sklearn.utils.sparsefuncs import min_max_axis
 
-from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin._typing import ArrayLike
+from widemargin.inputs.labels import counted_rows
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.hard.example_block import ExampleBlock
 from widemargin.mixtures.hard.targets import Targets
 
@@ -107,29 +106,25 @@ class Statistics:
     """Statistics of examples, which are computed per chunk and merged."""
 
     count: int
-    low: FloatArray
-    high: FloatArray
-    inputs: Standardization
-    targets: Standardization | None  # of a regression
+    inputs: Scaling
+    targets: Scaling | None  # of a regression
     classes: ArrayLike
     class_counts: ArrayLike
     sparse: bool
 
-    def extremes(self, scaling: str | None) -> ArrayLike:
-        """Two rows with the same statistics, to fit a scaler."""
-        rows = np.stack([self.low, self.high])
-        if scaling == "standard":
-            spread = np.sqrt(self.inputs.variance)
-            rows = np.stack([self.inputs.mean - spread, self.inputs.mean + spread])
-        return sp.csr_matrix(rows) if self.sparse else rows
-
-    def scaled_moments(self, scaler: Any) -> Standardization:
-        """Moments of the inputs after the linear map of a scaler."""
-        if scaler is None:
-            return self.inputs
-        mean, spread = self.inputs.mean, np.sqrt(self.inputs.variance)
-        rows = scaler.transform(np.stack([mean, mean + spread]))
-        return Standardization(rows[0], (rows[1] - rows[0]) ** 2, self.inputs.weight)
+    def scaled_inputs(self, scaling: Scaling) -> Scaling:
+        """Statistics of the inputs after scaling."""
+        seen = self.inputs
+        assert seen.low is not None
+        assert seen.high is not None
+        offset, scale = scaling.offset, scaling.scale
+        return replace(
+            seen,
+            mean=(seen.mean - offset) / scale,
+            variance=seen.variance / scale**2,
+            low=(seen.low - offset) / scale,
+            high=(seen.high - offset) / scale,
+        )
 
 
 def _has_weight(X: Any, weights: Any) -> bool:
@@ -141,19 +136,15 @@ def chunk_statistics(model: Any, X: Any, y: Any, weights: Any) -> Statistics | N
     if not _has_weight(X, weights):
         return None
     X, y = model._check_X(X, y)
-    inputs = Standardization.empty(X.shape[1])
-    inputs.update(as_rows(X), np.arange(X.shape[0]), None)
-    sparse = sp.issparse(X)
-    low, high = min_max_axis(X, axis=0) if sparse else (X.min(0), X.max(0))
     classes, counts, targets = None, None, None
     if is_classifier(model):
         classes, counts = np.unique(y, return_counts=True)
     else:
         y, w = y.reshape(len(y), -1), model._weights(X, y, weights)
-        targets = Standardization.empty(y.shape[1])
-        rows = np.arange(len(y))
-        targets.update(as_rows(np.ascontiguousarray(y, dtype=np.float64)), rows, w)
-    return Statistics(len(y), low, high, inputs, targets, classes, counts, sparse)
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        targets = Scaling.measured("standard", y, weights=w)
+    inputs = Scaling.measured("minmax", X)  # also has mean and variance
+    return Statistics(len(y), inputs, targets, classes, counts, sp.issparse(X))
 
 
 def merged(parts: Sequence[Statistics | None]) -> Statistics | None:
@@ -166,10 +157,9 @@ def merged(parts: Sequence[Statistics | None]) -> Statistics | None:
         total.targets = replace(total.targets)
     for part in found[1:]:
         total.count += part.count
-        total.low, total.high = np.minimum(total.low, part.low), np.maximum(total.high, part.high)
-        total.inputs.merge(part.inputs.mean, part.inputs.variance, part.inputs.weight)
+        total.inputs.merge(part.inputs)
         if total.targets is not None and part.targets is not None and part.targets.weight > 0:
-            total.targets.merge(part.targets.mean, part.targets.variance, part.targets.weight)
+            total.targets.merge(part.targets)
     if total.classes is not None:
         labels = np.concatenate([part.classes for part in found])
         counts = np.concatenate([part.class_counts for part in found])
@@ -209,7 +199,7 @@ def make_block(
     X, y = model._check_X(X, y)
     weights = model._weights(X, y, weights)
     examples = ExampleBlock(model._scaled(X), replace(targets, y=model._encode(y)), weights)
-    rows = np.arange(len(examples)) if weights is None else np.flatnonzero(weights)
+    rows = counted_rows(len(examples), weights)
     held_out = int(validation_fraction * len(rows))
     if held_out:
         mixed = np.random.RandomState([seed, index]).permutation(rows)

@@ -8,7 +8,7 @@ import numpy as np
 from widemargin._typing import IntArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
@@ -33,13 +33,13 @@ class GaterTrainer:
     def __init__(
         self,
         cluster: Cluster,
-        moments: Standardization,
+        statistics: Scaling,
         n_experts: int,
         *,
         criterion: str,
         seed: int,
     ) -> None:
-        self.cluster, self.moments, self.n_experts = cluster, moments, n_experts
+        self.cluster, self.statistics, self.n_experts = cluster, statistics, n_experts
         self.criterion, self.seed = criterion, seed
 
     def subset_tasks(self, gater: Gater, pieces: Sequence[list[Any]]) -> list[Any]:
@@ -67,7 +67,7 @@ class UniformTrainer(GaterTrainer):
 
     def fit(self, gater: Gater, *arguments: Any) -> Gater:
         last = np.array([self.n_experts - 1])
-        return gater.copy().fit(self.moments.mean[None], partition=last)
+        return gater.copy().fit(self.statistics.mean[None], partition=last)
 
 
 class DensityTrainer(GaterTrainer):
@@ -76,7 +76,7 @@ class DensityTrainer(GaterTrainer):
     def subset_tasks(self, gater: Gater, pieces: Sequence[list[Any]]) -> list[Any]:
         assert isinstance(gater, GaussianGater)
         if not hasattr(gater, "means_"):
-            gater._measure(self.moments)
+            gater._measure(self.statistics)
         seeds, sent = gater._seeds(self.n_experts).tolist(), self.cluster.send(gater)
         return [
             self.cluster.submit(tasks.fit_density, sent, seeds[k], k, own)
@@ -94,7 +94,7 @@ class DensityTrainer(GaterTrainer):
     ) -> Gater:
         assert isinstance(gater, GaussianGater)
         new = gater.copy()
-        new.n_features_in_ = len(self.moments.mean)
+        new.n_features_in_ = len(self.statistics.mean)
         weights = np.array([weight for _, weight in subset_results])
         return new._take([density for density, _ in subset_results], weights / weights.sum())
 
@@ -116,7 +116,7 @@ class GradientTrainer(GaterTrainer):
         subset_results: list[Any],
     ) -> Gater:
         assert isinstance(gater, MLPGater)
-        gater, cluster = initialized(gater, self.n_experts, self.moments), self.cluster
+        gater, cluster = initialized(gater, self.n_experts, self.statistics), self.cluster
         n_copies = min(len(rows), MAX_COPIES, max(1, int(rows.sum()) // ROWS_PER_COPY))
         current = cluster.send(GaterCopy(gater))
         for epoch in range(gater.max_iter):

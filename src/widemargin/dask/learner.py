@@ -14,7 +14,7 @@ from widemargin._typing import FloatArray, IntArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster, ClusterLost
 from widemargin.dask.gaters import gater_trainer
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import error_variances
 from widemargin.mixtures.hard.experts import Experts
@@ -36,7 +36,7 @@ class ClusterData:
     blocks: list[Any]
     sizes: IntArray  # training examples of each block
     validation: list[Any]  # blocks whose validation examples are measured
-    moments: Standardization  # of scaled inputs
+    statistics: Scaling  # of scaled inputs
 
 
 @dataclass
@@ -71,7 +71,7 @@ class ClusterLearner:
         self.indices = list(range(len(data.blocks)))
         self.trainer = gater_trainer(state.gater)(
             cluster,
-            data.moments,
+            data.statistics,
             self.n_experts,
             criterion=settings.criterion,
             seed=settings.seed,

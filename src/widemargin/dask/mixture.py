@@ -2,6 +2,7 @@
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -195,7 +196,8 @@ class ClusterMixture(HardMixture):
         statistics = self._statistics(cluster, chunks)
         error_scale = self._take_statistics(statistics, flat=y.ndim == 1, resume=resume)
         if not resume:
-            self._scaler = self._new_scaler(statistics.extremes(self.scaling))
+            scaling = replace(statistics.inputs, kind=self.scaling, centre=not statistics.sparse)
+            self._keep_scaling(scaling)
         gater = self._seeded_gater()
         weighted = sample_weight is not None or getattr(self, "class_weight", None) is not None
         kind, settings = self._settings(gater, started, weighted=weighted)
@@ -282,8 +284,8 @@ class ClusterMixture(HardMixture):
                 "there are no validation examples with a weight above zero; raise "
                 f"validation_fraction={self.validation_fraction}, or give other X_val and y_val"
             )
-        moments = statistics.scaled_moments(self._scaler)
-        return ClusterData(train, np.array([sizes[c][0] for c in kept]), held_out, moments)
+        scaled = statistics.scaled_inputs(self._fitted_scaling())
+        return ClusterData(train, np.array([sizes[c][0] for c in kept]), held_out, scaled)
 
 
 def _lost(error: ClusterLost, kept: str) -> str:

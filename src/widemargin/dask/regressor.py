@@ -86,6 +86,8 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
         The gater, for scaled inputs.
     n_experts_ : int
         The number of experts, K.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
+        What is subtracted from inputs, and what they are then divided by.
     subset_sizes_ : ndarray of shape (n_experts,)
         How many examples each expert was trained on.
     history_ : list of dict

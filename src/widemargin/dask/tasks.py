@@ -164,7 +164,7 @@ def fit_density(
     """The Gaussians of an expert (Algorithm 6.2), and the total weight of its examples."""
     found = [piece for piece in pieces if piece is not None]
     start = gater._experts()[k] if hasattr(gater, "means_") else None
-    X = concatenated(found).X if found else np.zeros((0, len(gater.feature_mean_)))
+    X = concatenated(found).X if found else np.zeros((0, len(gater.feature_offset_)))
     weight = sum(float(piece.weights_or_ones.sum()) for piece in found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -30,8 +30,8 @@ class Contestant:
 
 
 CONTESTANTS = (
-    Contestant("Perceptron", lambda: Perceptron(standardize=True)),
-    Contestant("Perceptron, averaged", lambda: Perceptron(standardize=True, average=True)),
+    Contestant("Perceptron", lambda: Perceptron(scaling="standard")),
+    Contestant("Perceptron, averaged", lambda: Perceptron(scaling="standard", average=True)),
     Contestant("Margin Perceptron", lambda: MarginPerceptron(random_state=0)),
     Contestant(
         "Margin Perceptron, early stopping",
@@ -111,7 +111,7 @@ def draw_boundaries(path: Path) -> None:
 
     X, y = make_toy_mixture(300, random_state=0)
     models = (
-        ("Perceptron", Perceptron(standardize=True)),
+        ("Perceptron", Perceptron(scaling="standard")),
         ("Margin Perceptron", MarginPerceptron(random_state=0)),
         (
             "Φ-machine: Margin Perceptron,\npolynomials of degree 2",

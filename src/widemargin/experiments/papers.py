@@ -223,7 +223,7 @@ def table_8_1(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
         SimpleMLPClassifier(n_committees=5, margin=60, learning_rate=0.003, max_iter=100),
         SimpleMLPClassifier(n_committees=3, margin=60, dropout=0.25),
     ]
-    better[0].set_params(encoding=HatEncoder(), standardize=False, init_scale=0.7)
+    better[0].set_params(encoding=HatEncoder(), scaling=None, init_scale=0.7)
     for model in better:
         model.set_params(n_units=2000, n_jobs=-1)
     models = {"SVM": svm, "Standard MLP": mlp, "Simple MLP": simple}
@@ -258,7 +258,7 @@ def table_8_2(
         if name not in PUBLISHED_TABLE_8_2:
             known = ", ".join(PUBLISHED_TABLE_8_2)
             raise ValueError(f"{name} is not in Table 8.2, which has {known}")
-    perceptron = Perceptron(standardize=True, early_stopping=True, tol=0.0, max_iter=1000)
+    perceptron = Perceptron(scaling="standard", early_stopping=True, tol=0.0, max_iter=1000)
     margin = MarginPerceptron(early_stopping=True, tol=0.0)
     nilsson = NilssonMLPClassifier(early_stopping=True, n_units=501, max_iter=500)
     simple = SimpleMLPClassifier(early_stopping=True, n_units=2000, max_iter=100, **AS_PUBLISHED)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.streaming.chunk import Chunk
 
 MOST_CLASSES = 10_000
@@ -64,13 +63,12 @@ class Facts:
     def _note_moments(self, X: Any) -> None:
         if sp.issparse(X):  # columns that were not there before held zeros
             X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.width))
-        moments = Standardization.empty(self.width)
+        moments = Scaling.empty("standard", self.width)
         if self.mean is not None and self.variance is not None:
             more = (0, self.width - len(self.mean))
-            moments = Standardization(
-                np.pad(self.mean, more), np.pad(self.variance, more), float(self.rows)
-            )
-        moments.update(as_rows(X), np.arange(X.shape[0]), None)
+            mean, variance = np.pad(self.mean, more), np.pad(self.variance, more)
+            moments = Scaling("standard", mean, variance, float(self.rows))
+        moments.update(X, np.arange(X.shape[0]), None)
         self.mean, self.variance = moments.mean, moments.variance
 
     def statistics(self, first: int, width: int) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def fit_stream(
         Passes over the stream.  For widemargin's models each is one epoch of the learning rate's
         schedule and one record of `history_`.
     statistics : {"running", "first pass"}, default="running"
-        Where linear models with ``standardize=True`` take mean and variance from: the chunks so
+        Where linear models with ``scaling="standard"`` take mean and variance from: the chunks so
         far, or a pass of its own before training.
     checkpoint : str or path, optional
         File in which the state is kept, in the format of `widemargin.save`.

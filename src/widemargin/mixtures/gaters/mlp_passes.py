@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._typing import FloatArray
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
 from widemargin.mixtures.hard.example_block import ExampleBlock
 from widemargin.training.loop import Plan, Tally, _epoch, _order, _rate_after
@@ -40,9 +40,9 @@ class EpochSpan:
     total: int
 
 
-def initialized(gater: MLPGater, n_experts: int, moments: Standardization) -> MLPGater:
-    """A gater with initial weights, or its last ones, for inputs with known moments."""
-    row = moments.mean[None]
+def initialized(gater: MLPGater, n_experts: int, statistics: Scaling) -> MLPGater:
+    """A gater with initial weights, or its last ones, for inputs with known statistics."""
+    row = statistics.mean[None]
     if gater._can_resume(row, n_experts):
         return gater
     gater = deepcopy(gater)
@@ -51,7 +51,7 @@ def initialized(gater: MLPGater, n_experts: int, moments: Standardization) -> ML
     outputs = np.zeros((1, n_experts, 1), dtype=np.float32)
     examples = MixedExamples(row, np.zeros((1, 1)), None, np.arange(1), experts=outputs)
     learner = gater._learner(examples, resume=False)
-    learner.state.moments = replace(moments, fixed=True)
+    learner.state.scaling = replace(statistics, kind=gater.scaling, fixed=True)
     gater.__dict__.update(learner.attributes())
     return gater
 

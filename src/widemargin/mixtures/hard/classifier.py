@@ -120,6 +120,8 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         The gater, for scaled inputs.
     n_experts_ : int
         The number of experts, K.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
+        What is subtracted from inputs, and what they are then divided by.
     partition_ : ndarray of shape (n_samples,)
         The expert that was trained on each example; −1 for examples held out.
     classes_ : ndarray

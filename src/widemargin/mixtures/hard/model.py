@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.mixtures.gaters.estimator import EstimatorGater
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
@@ -52,7 +52,7 @@ HARD_CONSTRAINTS: dict[str, Any] = {
     "gater_rows": [_POSITIVE, None],
     "gate_tolerance": [Interval(Real, 0, 1, closed="left")],
     "tune": [StrOptions({"validation"}), None],
-    "scaling": [StrOptions({"minmax", "standard"}), None],
+    "scaling": SCALING_CONSTRAINT,
     "n_jobs": [Integral, None],
 }
 
@@ -110,13 +110,14 @@ class HardMixture(IterativeModel):
         checked = super()._check_X(X, y, reset=reset)
         inputs = checked if isinstance(y, str) else checked[0]
         if sp.issparse(inputs):
-            inputs.check_format()  # scalers do not check that indices are within the matrix
+            inputs.check_format()  # experts may not check that indices are within the matrix
         return checked
 
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
         started = time.perf_counter()
         if not resume:
-            self._scaler = self._new_scaler(examples.X)
+            sparse = sp.issparse(examples.X)
+            self._keep_scaling(Scaling.measured(self.scaling, examples.X, centre=not sparse))
         examples.X = self._scaled(examples.X)
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
@@ -236,17 +237,15 @@ class HardMixture(IterativeModel):
             )
         return MixtureState(self.experts_, self.gater_, partition, partition, self._epochs_done)
 
-    def _new_scaler(self, X: ArrayLike) -> Any:
-        """Sparse inputs keep their zeros."""
-        if self.scaling is None:
-            return None
-        sparse = sp.issparse(X)
-        if self.scaling == "standard":
-            return StandardScaler(with_mean=not sparse).fit(X)
-        return (MaxAbsScaler() if sparse else MinMaxScaler()).fit(X)
+    def _keep_scaling(self, scaling: Scaling) -> None:
+        self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
+        self._scaling_state = {"kind": scaling.kind, **scaling.to_dict()}
+
+    def _fitted_scaling(self) -> Scaling:
+        return Scaling(**self._scaling_state)
 
     def _scaled(self, X: ArrayLike) -> ArrayLike:
-        return X if self._scaler is None else self._scaler.transform(X)
+        return self._fitted_scaling().transform(X)
 
     def _mixture(self, X: ArrayLike) -> FloatArray:
         """Σ g f of validated inputs, in the columns of the experts."""
