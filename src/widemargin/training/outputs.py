@@ -1,7 +1,7 @@
-"""What classifiers return for the scores of examples: decisions, classes, probabilities.
+"""What the scores of examples mean: decisions, classes, probabilities, criteria and errors.
 
 Scores have one column for two classes, f(x) with the sign of the class, and one column per class
-for more.
+for more. Those of a regression have one column per target.
 """
 
 from abc import abstractmethod
@@ -12,8 +12,17 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.metaestimators import available_if
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.criteria import Criterion
+from widemargin.inputs.labels import example_errors
 
-__all__ = ["LogisticMixin", "ProbabilityMixin", "decision_values", "predicted_codes"]
+__all__ = [
+    "LogisticMixin",
+    "ProbabilityMixin",
+    "decision_values",
+    "evaluate",
+    "example_criterion",
+    "predicted_codes",
+]
 
 
 def decision_values(scores: FloatArray) -> FloatArray:
@@ -40,6 +49,53 @@ def predicted_codes(scores: FloatArray) -> IntArray:
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.int64)
     return np.asarray(scores.argmax(axis=1))
+
+
+def example_criterion(
+    q: Criterion, y: FloatArray, scores: FloatArray, *, joint: bool = False
+) -> FloatArray:
+    r"""Q of each example, summed over its outputs.
+
+    Targets `y` are ±1 for two classes, codes 0..K−1 for more, or have the shape of `scores`. For
+    class codes, the targets of the outputs are +1 for the class and −1 for the others. With
+    `joint`, two criteria compare the outputs with each other instead: cross-entropy is
+    :math:`-\log \mathrm{softmax}_y f`, and the margin is :math:`f_y - \max_{k \ne y} f_k`.
+
+    Examples
+    --------
+    >>> from widemargin.criteria import Margin
+    >>> scores = np.array([[1.0, 0.5, 0.0]])
+    >>> example_criterion(Margin(1.0), np.array([0.0]), scores)
+    array([2.5])
+    >>> example_criterion(Margin(1.0), np.array([0.0]), scores, joint=True)
+    array([0.5])
+    """
+    if scores.shape[1] == 1 or y.ndim == 2:
+        return np.asarray(q.value(y.reshape(scores.shape), scores).sum(axis=1))
+    own = y[:, None] == np.arange(scores.shape[1])
+    if joint and q.name == "cross_entropy":
+        return np.asarray(-log_softmax(scores, axis=1)[own])
+    if joint and q.name == "margin":
+        return q.value(1.0, scores[own] - np.where(own, -np.inf, scores).max(axis=1))
+    return np.asarray(q.value(np.where(own, 1.0, -1.0), scores).sum(axis=1))
+
+
+def evaluate(
+    scores: FloatArray,
+    y: FloatArray,
+    weights: FloatArray | None,
+    q: Criterion,
+    *,
+    joint: bool = False,
+    error_scale: FloatArray | None = None,
+) -> tuple[float, float]:
+    """Mean criterion and mean error of validation examples, as a learner returns them.
+
+    See `example_criterion`, and `widemargin.inputs.labels.example_errors` for `error_scale`.
+    """
+    values = example_criterion(q, y, scores, joint=joint)
+    errors = example_errors(scores, y, error_scale)
+    return float(np.average(values, weights=weights)), float(np.average(errors, weights=weights))
 
 
 def _has_probabilities(model: "ProbabilityMixin") -> bool:

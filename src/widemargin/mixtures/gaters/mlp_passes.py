@@ -3,7 +3,6 @@
 Every function is pure: a pass that is repeated elsewhere gives the same weights.
 """
 
-import threading
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -79,7 +78,7 @@ def pass_over_block(
     epoch = gater._epochs_done + span.epoch
     order = _order(learner.order, gater._seed() if gater.shuffle else None, epoch)
     rate = partial(_rate_after, plan, epoch, span.done, span.total)
-    tally, _ = _epoch(learner, order, rate, np.inf, threading.Event())
+    tally, _ = _epoch(learner, order, rate, lambda: False)
     gater.__dict__.update(learner.attributes())
     return GaterCopy(gater, copy.tally + tally)
 
