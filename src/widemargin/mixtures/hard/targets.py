@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.training.outputs import predicted_codes
+from widemargin.inputs.labels import example_errors
 
 __all__ = ["MIN_PROBABILITY", "Targets"]
 
@@ -56,9 +56,9 @@ class Targets:
     def criterion_and_errors(self, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Criterion and error of each example, for outputs of a mixture."""
         if self.output_kind == "value":
-            squares = (self.columns - outputs) ** 2 @ self.error_scale
+            squares = example_errors(outputs, self.columns, self.error_scale)
             return 0.5 * squares, squares
-        errors = (predicted_codes(outputs) != self.codes).astype(float)
+        errors = example_errors(outputs, self.codes)
         if self.output_kind == "probability":
             p = outputs[np.arange(len(outputs)), self.codes].clip(MIN_PROBABILITY)
             return -np.log(p), errors
