@@ -76,7 +76,7 @@ class DensityTrainer(GaterTrainer):
     def subset_tasks(self, gater: Gater, pieces: Sequence[list[Any]]) -> list[Any]:
         assert isinstance(gater, GaussianGater)
         if not hasattr(gater, "means_"):
-            gater._measure(self.statistics)
+            gater._keep_scaling(self.statistics)
         seeds, sent = gater._seeds(self.n_experts).tolist(), self.cluster.send(gater)
         return [
             self.cluster.submit(tasks.fit_density, sent, seeds[k], k, own)
@@ -96,7 +96,7 @@ class DensityTrainer(GaterTrainer):
         new = gater.copy()
         new.n_features_in_ = len(self.statistics.mean)
         weights = np.array([weight for _, weight in subset_results])
-        return new._take([density for density, _ in subset_results], weights / weights.sum())
+        return new._keep([density for density, _ in subset_results], weights / weights.sum())
 
 
 class GradientTrainer(GaterTrainer):

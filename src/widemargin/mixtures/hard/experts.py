@@ -28,6 +28,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.threads import thread_count
 from widemargin.training.estimators import IterativeClassifier
 from widemargin.training.probability import fit_sigmoid, sigmoid
 
@@ -263,11 +264,11 @@ def _needed(gates: FloatArray, tolerance: float) -> NDArray[np.bool_]:
 
 
 def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, shared: bool = False) -> list[Any]:
-    """Makes the calls, in threads unless another joblib backend is active; None uses all CPUs."""
+    """Makes the calls, in threads unless another joblib backend is active."""
     where = {"require": "sharedmem"} if shared else {"prefer": "threads"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration continues
-        return list(Parallel(-1 if n_jobs is None else n_jobs, **where)(calls))
+        return list(Parallel(thread_count(n_jobs), **where)(calls))
 
 
 def check_expert(expert: Any, *, output_kind: str, weighted: bool) -> None:

@@ -79,11 +79,6 @@ class HardMixture(IterativeModel):
 
     # --------------------------------------------------------------------------- interface
 
-    @property
-    def partial_fit(self) -> Any:
-        """Absent: an iteration needs all examples at once."""
-        raise AttributeError(f"{type(self).__name__} has no partial_fit; use fit")
-
     def gates(self, X: ArrayLike) -> FloatArray:
         """The weight of each expert.
 
@@ -101,6 +96,11 @@ class HardMixture(IterativeModel):
         return np.asarray(self.gater_.gates(self._scaled(self._check_X(X))))
 
     # ----------------------------------------------------------------------------- helpers
+
+    def _require_online(self) -> None:
+        raise AttributeError(
+            f"{type(self).__name__} needs all examples at once and has no partial_fit; use fit"
+        )
 
     @property
     def _validates(self) -> bool:

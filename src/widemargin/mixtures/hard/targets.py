@@ -58,7 +58,7 @@ class Targets:
         if self.output_kind == "value":
             squares = example_errors(outputs, self.columns, self.error_scale)
             return 0.5 * squares, squares
-        errors = example_errors(outputs, self.codes)
+        errors = example_errors(outputs, self.codes.astype(np.float64))
         if self.output_kind == "probability":
             p = outputs[np.arange(len(outputs)), self.codes].clip(MIN_PROBABILITY)
             return -np.log(p), errors
