@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from helpers.dual_perceptron import PLAIN, ROWS, assert_same_machine, noisy
 from widemargin import KernelPerceptron
 
-# ---------------------------------------------------------------------------------------- going on
+# ---------------------------------------------------------------------------------------- resuming
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
