@@ -3,17 +3,21 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
 endif()
 
 # Every hot loop is compiled once per instruction set, each in its own namespace
-# (WIDEMARGIN_ISA); cpp/widemargin/dispatch.cpp picks one when the module is loaded.
-add_library(widemargin_core STATIC cpp/widemargin/dispatch.cpp
-            cpp/widemargin/buffer.cpp cpp/widemargin/encoding.cpp
-            cpp/widemargin/packed_examples.cpp cpp/widemargin/kernel_source.cpp
-            cpp/widemargin/decomposition.cpp cpp/widemargin/partition.cpp
-            cpp/widemargin/working_set.cpp)
+# (WIDEMARGIN_ISA); cpp/widemargin/dispatch picks one when the module is loaded.
+add_library(widemargin_core STATIC
+            cpp/widemargin/base/buffer.cpp
+            cpp/widemargin/dispatch/dispatch.cpp
+            cpp/widemargin/kernel/encoding.cpp
+            cpp/widemargin/kernel/kernel_source.cpp
+            cpp/widemargin/kernel/packed_examples.cpp
+            cpp/widemargin/svm/decomposition.cpp
+            cpp/widemargin/svm/partition.cpp
+            cpp/widemargin/svm/working_set.cpp)
 target_compile_options(widemargin_core PRIVATE -O3 -fvisibility=hidden -Wall -Wextra)
 target_include_directories(widemargin_core PUBLIC cpp)
 
 function(widemargin_add_isa name)
-  add_library(widemargin_${name} OBJECT cpp/widemargin/kernels.cpp)
+  add_library(widemargin_${name} OBJECT cpp/widemargin/dispatch/loops.cpp)
   target_include_directories(widemargin_${name} PRIVATE cpp)
   target_compile_definitions(widemargin_${name} PRIVATE WIDEMARGIN_ISA=${name})
   target_compile_options(widemargin_${name} PRIVATE ${ARGN})

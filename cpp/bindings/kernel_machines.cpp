@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "rows_handle.hpp"
-#include "widemargin/decomposition.hpp"
+#include "widemargin/svm/decomposition.hpp"
 
 namespace widemargin {
 namespace {

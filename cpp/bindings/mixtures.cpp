@@ -1,6 +1,6 @@
 // widemargin._core, mixtures of experts: balanced partitions.
 #include "rows_handle.hpp"
-#include "widemargin/assignment.hpp"
+#include "widemargin/mixture/assignment.hpp"
 
 namespace widemargin {
 namespace {

@@ -1,6 +1,6 @@
 // widemargin._core: checks shapes, releases the GIL, calls.
 #include "rows_handle.hpp"
-#include "widemargin/shuffle.hpp"
+#include "widemargin/base/shuffle.hpp"
 
 namespace widemargin {
 

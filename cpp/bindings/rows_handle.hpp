@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "widemargin/problem.hpp"
+#include "widemargin/dispatch/loops.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "widemargin/problem.hpp"
-#include "widemargin/shuffle.hpp"
+#include "widemargin/dispatch/loops.hpp"
+#include "widemargin/base/shuffle.hpp"
 
 namespace widemargin::tests {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "linear_problems.hpp"
+#include "tests/linear/linear_problems.hpp"
 
 namespace widemargin::tests {
 namespace {

@@ -1,6 +1,6 @@
 // The decomposition algorithm and its parts, on the instruction set that WIDEMARGIN_ISA names (77:
 // this CPU has no such set), against plain steps of two variables.
-#include "checks.hpp"
+#include "tests/checks.hpp"
 
 namespace widemargin::tests {
 

@@ -1,0 +1,163 @@
+// One pass of stochastic gradient over examples, for linear models (Algorithms 3.1 and 8.1, and
+// with weight decay mu eq. 8.16).
+//
+//   min over (w, b)  mu/2 ||w||^2 + 1/L sum_l c_l Q(y_l, f(x_l)),     f(x) = w . x + b
+//   for each l:      g = Q'(y_l, f(x_l))
+//                    w <- (1 - lambda mu) w - lambda c_l g x_l;   b -= lambda c_l g
+//
+// Units (linear_units.hpp) hold the weights of one output and make its steps, on inputs that are
+// standardised on the way or not, with weight decay or without.
+//
+// Several outputs (one against the rest) are independent problems over the same order.
+#pragma once
+
+#include <new>
+#include <type_traits>
+
+#include "widemargin/linear/criteria.hpp"
+#include "widemargin/linear/linear_units.hpp"
+
+namespace widemargin::WIDEMARGIN_ISA {
+
+// A few examples: what they need beside their inputs is gathered before, and what is only counted
+// is counted after the steps, both without waiting for one another.
+struct Batch {
+    static constexpr std::size_t kSize = 64;
+    std::size_t count;
+    double y[kSize], c[kSize], shift[kSize], f[kSize];
+
+    Batch(const Pass& pass, std::size_t first)
+        : count(pass.count - first < kSize ? pass.count - first : kSize) {}
+
+    void gather(const Pass& pass, std::size_t first, std::size_t k) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto l = static_cast<std::size_t>(pass.order[first + i]);
+            y[i] = target(pass.targets, pass.y[l], k);
+            c[i] = pass.weights ? pass.weights[l] : 1.0;
+            shift[i] = 0.0;
+        }
+    }
+
+    template <class Q>
+    void add_to(Tally& tally, Q q) const {
+        double criterion = 0.0, errors = 0.0, weight = 0.0;
+#pragma omp simd reduction(+ : criterion, errors, weight)
+        for (std::size_t i = 0; i < count; ++i) {
+            criterion += c[i] * q.value(y[i], f[i]);
+            errors += (f[i] > 0.0) != (y[i] > 0.0) ? c[i] : 0.0;  // sign(0) = -1
+            weight += c[i];
+        }
+        tally.criterion += criterion;
+        tally.errors += errors;
+        tally.weight += weight;
+    }
+};
+
+// The problem of output k.
+template <class Weights, class X, class Q>
+Tally pass_over_output(const X& x, Q q, const LinearState& state, const Standardization& s,
+                       const Pass& pass, std::size_t width, std::size_t k) {
+    constexpr std::size_t ahead = 12;  // rows fetched before their turn: the order is random
+    Weights unit(state, s, k, width);
+    Tally tally;
+    for (std::size_t first = 0; first < pass.count; first += Batch::kSize) {
+        Batch batch(pass, first);
+        if constexpr (!X::packed) batch.gather(pass, first, k);
+        for (std::size_t i = 0; i < batch.count; ++i) {
+            const std::size_t n = first + i;  // examples before this one
+            if (n + 2 * ahead < pass.count) x.prefetch_start(pass.order[n + 2 * ahead]);
+            if (n + ahead < pass.count) x.prefetch(pass.order[n + ahead]);
+            const auto row = x[static_cast<std::size_t>(pass.order[n])];
+            if constexpr (X::packed) {
+                batch.y[i] = target(pass.targets, row.header.y, k);
+                batch.c[i] = row.header.c;
+                batch.shift[i] = row.header.shift;
+            }
+            batch.f[i] = unit.f(row, batch.shift[i]);
+            const double rate = unit.rate(pass, n);
+            unit.decay(rate, pass.mu);
+            if (q.active(batch.y[i], batch.f[i]) && batch.c[i] != 0.0) {
+                const double delta = -rate * batch.c[i] * q.slope(batch.y[i], batch.f[i]);
+                const double delta_b = pass.fit_intercept ? delta : 0.0;
+                unit.step(row, batch.shift[i], delta, delta_b, state.steps + n);
+                ++tally.updates;
+            }
+            unit.count();
+            if (pass.scores) pass.scores[n * state.outputs + k] = batch.f[i];
+        }
+        batch.add_to(tally, q);
+    }
+    unit.finish(state, k, pass.count);
+    return tally;
+}
+
+// The weight of the examples whose largest score is not their own class.
+inline double multiclass_errors(const LinearState& state, const Pass& pass) {
+    double errors = 0.0;
+    for (std::size_t i = 0; i < pass.count; ++i) {
+        const auto l = static_cast<std::size_t>(pass.order[i]);
+        const double c = pass.weights ? pass.weights[l] : 1.0;
+        const double* f = pass.scores + i * state.outputs;
+        std::size_t best = 0;
+        for (std::size_t k = 1; k < state.outputs; ++k) {
+            if (f[k] > f[best]) best = k;
+        }
+        if (c != 0.0 && pass.y[l] != static_cast<double>(best)) errors += c;
+    }
+    return errors;
+}
+
+inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
+                                 const Standardization& s, const Pass& pass) {
+    Tally total;
+    const auto outputs = static_cast<std::int64_t>(state.outputs);
+    with_training_rows(rows, [&](auto x) {
+        with_criterion(pass.criterion, [&](auto q) {
+            using Standardized = std::conditional_t<x.packed, SplitUnit, CentredUnit>;
+            const auto run = [&](std::size_t k) {
+                const auto with = [&]<class Weights>() {
+                    return pass_over_output<Weights>(x, q, state, s, pass, rows.width, k);
+                };
+                if (pass.mu != 0.0 || pass.slowing != 0.0) {
+                    return s.mean ? with.template operator()<Decayed<Standardized>>()
+                                  : with.template operator()<Decayed<RawUnit>>();
+                }
+                return s.mean ? with.template operator()<Standardized>()
+                              : with.template operator()<RawUnit>();
+            };
+            std::int64_t updates = 0;
+            double criterion = 0.0;
+            bool out_of_memory = false;  // no exception may leave a parallel loop
+#ifdef _OPENMP
+#pragma omp parallel for ordered schedule(static, 1) \
+    num_threads(pass.threads) if (pass.threads > 1 && outputs > 1)
+#endif
+            for (std::int64_t k = 0; k < outputs; ++k) {
+                Tally tally;
+                bool failed = false;
+                try {
+                    tally = run(static_cast<std::size_t>(k));
+                } catch (const std::bad_alloc&) {
+                    failed = true;
+                }
+#ifdef _OPENMP
+#pragma omp ordered
+#endif
+                {  // in the order of k: the sum does not depend on the number of threads
+                    updates += tally.updates;
+                    criterion += tally.criterion;
+                    total.errors = tally.errors;
+                    total.weight = tally.weight;
+                    out_of_memory |= failed;
+                }
+            }
+            if (out_of_memory) throw std::bad_alloc();
+            total.updates = updates;
+            total.criterion = criterion;
+        });
+    });
+    if (pass.scores) total.errors = multiclass_errors(state, pass);
+    return total;
+}
+
+}  // namespace widemargin::WIDEMARGIN_ISA
