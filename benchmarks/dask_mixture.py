@@ -16,9 +16,10 @@ from distributed import Client, LocalCluster
 
 import widemargin
 import widemargin.dask
-from widemargin import SGDSVM, SVC, MLPGater
-from widemargin.dask import _learner
+from widemargin import SGDSVC, SVC
+from widemargin.dask import learner as _learner
 from widemargin.datasets import fetch_forest
+from widemargin.mixtures import MLPGater
 
 MB = 1_000_000
 
@@ -53,7 +54,7 @@ def wide(size: int, chunk: int) -> tuple[da.Array, da.Array]:
 def memory(limit: int, ratio: float) -> None:
     X, y = wide(int(ratio * limit * MB), 20 * MB)
     print(f"{X.nbytes / MB:.0f} MB in {X.numblocks[0]} chunks; workers may have {limit} MB each")
-    expert, gater = SGDSVM(max_iter=2, tol=None), MLPGater((20,), max_iter=2)
+    expert, gater = SGDSVC(max_iter=2, tol=None), MLPGater((20,), max_iter=2)
     dask.config.set(SMALL_WORKERS)
     with _cluster(memory_limit=f"{limit}MB") as cluster, Client(cluster) as client:
         before, base = client.run(os.getpid), client.run(peak)

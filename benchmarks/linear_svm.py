@@ -68,7 +68,7 @@ class Report(Table):
         self.results.append({**facts, "entries": [entry.facts for entry in entries]})
 
     def epochs(self, rounds: int, rows: int | None) -> None:
-        """SGDSVM and SGDClassifier: an epoch of Forest, one thread, constant step."""
+        """SGDSVC and SGDClassifier: an epoch of Forest, one thread, constant step."""
         self.console.print()
         for r in perceptron_epoch.run(rounds, perceptron_epoch.PAIRS[:1], rows):
             mine, theirs = r.our_milliseconds / 1e3, r.rival_milliseconds / 1e3
@@ -78,7 +78,7 @@ class Report(Table):
 
     def paths(self, problems: list[Problem], repeat: int, threads: int) -> None:
         """Ten C, each from the last, against ten fits from scratch."""
-        from widemargin import linear_svm_path
+        from widemargin.linear_svm import linear_svm_path
 
         for problem in problems:
             data = problem.load(problem.rows)

@@ -19,7 +19,7 @@ from widemargin.datasets import fetch_forest
 
 RATE, MU, SEED = 1e-3, 1e-3, 0
 PAIRS = (
-    ("SGDSVM", "SGDClassifier(alpha)"),
+    ("SGDSVC", "SGDClassifier(alpha)"),
     ("MarginPerceptron", "SGDClassifier(hinge)"),
     ("MarginPerceptron", "sklearn Perceptron"),
     ("Perceptron", "sklearn Perceptron"),
@@ -75,7 +75,7 @@ def run(
         ):
             contestants = {
                 "MarginPerceptron": (lambda n: ours.margin_perceptron(n, RATE, SEED), mine),
-                "SGDSVM": (lambda n: ours.sgd_svm(n, RATE, MU, SEED), mine),
+                "SGDSVC": (lambda n: ours.sgd_svm(n, RATE, MU, SEED), mine),
                 "Perceptron": (lambda n: ours.perceptron(n, SEED), mine),
                 "SGDClassifier(hinge)": (lambda n: scikit_learn.hinge_sgd(n, RATE, SEED), theirs),
                 "SGDClassifier(alpha)": (

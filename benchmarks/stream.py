@@ -65,7 +65,7 @@ def model() -> Any:
 def measure(task: str, path: Path, rows: int) -> dict[str, float]:
     """One of the three measurements, in this process."""
     from benchmarks._peak import peak_so_far
-    from widemargin import fit_stream, stream
+    from widemargin.streaming import fit_stream, stream
 
     data = stream(path, target="y", classes=[0, 1])
     data.feature_names  # noqa: B018  reads the first chunk

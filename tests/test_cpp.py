@@ -66,7 +66,7 @@ FIT = """
 import sys
 import numpy as np
 import scipy.sparse as sp
-from widemargin import SGDSVM, MarginPerceptron, _core
+from widemargin import SGDSVC, MarginPerceptron, _core
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 37)) * (rng.random((200, 37)) < 0.4)
@@ -74,7 +74,7 @@ y = rng.integers(0, 3, 200)
 options = {"max_iter": 5, "tol": None, "shuffle": False, "average": True}
 coefs = [
     model.fit(data, y).coef_
-    for model in (MarginPerceptron(**options), SGDSVM(mu=0.1, **options))
+    for model in (MarginPerceptron(**options), SGDSVC(mu=0.1, **options))
     for data in (X, sp.csr_array(X), X.astype(np.float32), sp.csr_array(X.astype(np.float32)))
 ]
 np.save(sys.argv[1], np.array(coefs))

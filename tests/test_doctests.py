@@ -7,6 +7,7 @@ import pkgutil
 import pytest
 
 import widemargin
+from widemargin.perceptrons import perceptron
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -32,5 +33,5 @@ def test_examples(name, tmp_path, monkeypatch):
 
 def test_examples_are_found_and_checked():
     """The walk reaches the estimators, and a wrong example would fail."""
-    assert "widemargin.perceptron" in modules()
-    assert doctest.testmod(widemargin.perceptron, optionflags=OPTIONS).attempted > 0
+    assert "widemargin.perceptrons.perceptron" in modules()
+    assert doctest.testmod(perceptron, optionflags=OPTIONS).attempted > 0

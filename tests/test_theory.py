@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import rbf_kernel
 
-from widemargin import MarginPerceptron, Perceptron, reference, theory
+from widemargin import MarginPerceptron, Perceptron, theory
+from widemargin.reference import perceptrons as reference
 
 PROPERTY = settings(deadline=None, max_examples=40)
 ROUNDING = 1 - 1e-9

@@ -5,7 +5,8 @@ from typing import Any
 import widemargin
 from benchmarks.adapters._kernel import KernelLibrary, Machine
 from benchmarks.adapters._linear import ByTolerance, LinearMachine
-from widemargin import SGDSVM, HardMixtureClassifier, MarginPerceptron, MLPGater, Perceptron
+from widemargin import SGDSVC, HardMixtureClassifier, MarginPerceptron, Perceptron
+from widemargin.mixtures import MLPGater
 
 
 def margin_perceptron(epochs: int, rate: float, seed: int) -> MarginPerceptron:
@@ -18,8 +19,8 @@ def perceptron(epochs: int, seed: int) -> Perceptron:
     return Perceptron(standardize=True, max_iter=epochs, tol=None, random_state=seed)
 
 
-def sgd_svm(epochs: int, rate: float, mu: float, seed: int) -> SGDSVM:
-    return SGDSVM(
+def sgd_svm(epochs: int, rate: float, mu: float, seed: int) -> SGDSVC:
+    return SGDSVC(
         mu=mu,
         learning_rate=rate,
         schedule="constant",

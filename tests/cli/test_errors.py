@@ -5,7 +5,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from helpers.command_line import fails, run, run_json
-from widemargin.persistence import save
+from widemargin import save
 
 TRAIN_ERRORS = [
     (("--target", "y", "--model", "svm"), "no model 'svm'; use one of perceptron, "),

@@ -98,7 +98,7 @@ def test_papers_knows_its_models():
 
 
 def test_papers_tables_fit_80_columns(monkeypatch):
-    from widemargin import papers
+    from widemargin.experiments import papers
 
     monkeypatch.setenv("COLUMNS", "80")
     row = papers.Result(
@@ -113,7 +113,7 @@ def test_papers_tables_fit_80_columns(monkeypatch):
 
 
 def test_papers_show_training_errors_where_these_are_published(monkeypatch):
-    from widemargin import papers
+    from widemargin.experiments import papers
 
     row = papers.Result(
         "Forest", "MLPClassifier", {"criterion": "mse"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from helpers.command_line import run
-from widemargin.persistence import load
+from widemargin import load
 
 
 def run_process(*arguments, **environment):

@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from helpers.command_line import EXACT, fails, run, run_json
-from widemargin.models import MODELS
-from widemargin.persistence import load, save
+from widemargin import load, save
+from widemargin.cli.models import MODELS
 
 pd = pytest.importorskip("pandas")
 
@@ -175,7 +175,7 @@ def test_every_model_trains(name, csv, tmp_path):
     ],
 )
 def test_values_of_settings(text, value):
-    from widemargin.cli._train import parse_value
+    from widemargin.cli.train import parse_value
 
     assert parse_value(text) == value
     assert type(parse_value(text)) is type(value)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from widemargin.datasets import _downloads, _sources
-from widemargin.datasets._catalogue import SOURCES
+from widemargin.datasets import downloads as _downloads
+from widemargin.datasets import sources as _sources
+from widemargin.datasets.catalogue import SOURCES
 
 
 @pytest.fixture

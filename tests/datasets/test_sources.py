@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 
 from widemargin.datasets import (
-    _downloads,
-    _sources,
+    downloads as _downloads,
+)
+from widemargin.datasets import (
     fetch_connect4,
     fetch_forest,
     fetch_kin,
     fetch_mnist,
     fetch_sunspots,
     make_artificial,
+)
+from widemargin.datasets import (
+    sources as _sources,
 )
 
 # ---- environment, cache, download

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from widemargin._dual import BLOCK
+from widemargin.perceptrons.kernel_learner import BLOCK
 
 ROWS = 2 * BLOCK + 88  # the last block is not full
 IN_ORDER = {"shuffle": False, "tol": None}

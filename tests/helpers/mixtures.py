@@ -3,8 +3,9 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from widemargin import HardMixtureClassifier, MLPGater
-from widemargin.reference_mixture import mixture
+from widemargin import HardMixtureClassifier
+from widemargin.mixtures import MLPGater
+from widemargin.reference.hard_mixture import mixture
 
 
 def wedge(rows=400, seed=0, classes=2):

@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 
 from widemargin import criteria
-from widemargin._inputs import Standardization
-from widemargin._model import Examples
-from widemargin._network import Architecture, Mixed, NetworkLearner, NetworkState
-from widemargin.reference_mlp import Network, criterion, gradients, outputs, update
+from widemargin.inputs.standardization import Standardization
+from widemargin.mlp.network import Architecture, Mixed, NetworkLearner, NetworkState
+from widemargin.reference.mlp import Network, criterion, gradients, outputs, update
+from widemargin.training.model import Examples
 
 CRITERIA = {
     "cross_entropy": criteria.CrossEntropy(),
@@ -87,7 +87,7 @@ def learner(network, X, y, q, steps, **options):
 
 
 def plain_training(network, X, y, q, steps, order, rate, weights=None):
-    """The same passes with `widemargin.reference_mlp`: the parameters, and the sum of all Q."""
+    """The same passes with `widemargin.reference.mlp`: the parameters, and the sum of all Q."""
     network = deepcopy(network)
     states = [{} for _ in network.parameters()]
     total, apart = 0.0, steps.solver == "adamw"

@@ -5,9 +5,9 @@ import pytest
 
 from helpers.networks import random_network
 from widemargin import MixtureOfExpertsClassifier, MixtureOfExpertsRegressor
-from widemargin.mixtures._soft_criteria import Gaussian, Logistic, Softmax, Squares
-from widemargin.mixtures._soft_network import Layout
-from widemargin.reference_soft_mixture import Mixture
+from widemargin.mixtures.soft.criteria import Gaussian, Logistic, Softmax, Squares
+from widemargin.mixtures.soft.network import Layout
+from widemargin.reference.soft_mixture import Mixture
 
 KINDS = {"logistic": 1, "softmax": 3, "gaussian": 2}  # and how many outputs an expert has here
 

@@ -13,10 +13,19 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
-from widemargin.persistence import _container, load, save
+from widemargin import load, save
+from widemargin.persistence import container
+from widemargin.persistence.classes import CLASSES
 
 MODULE = "widemargin._testing_dummy"
 sys.modules[MODULE] = sys.modules[__name__]
+
+
+@pytest.fixture(autouse=True)
+def known_to_files(monkeypatch):
+    """The classes below are among those that a file may hold."""
+    for name in ("Holder", "MeanClassifier"):
+        monkeypatch.setitem(CLASSES, f"widemargin.{name}", MODULE)
 
 
 class Holder(TransformerMixin, BaseEstimator):
@@ -88,7 +97,7 @@ def rewrite(path, edit_header=None, edit_tensors=None):
     header = (edit_header(header) or header) if edit_header else header
     if edit_tensors:
         edit_tensors(tensors)
-    header["digest"] = _container.digest(header, tensors)
+    header["digest"] = container.digest(header, tensors)
     save_file(tensors, path, metadata={"widemargin": json.dumps(header)})
 
 

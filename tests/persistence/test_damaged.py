@@ -7,9 +7,10 @@ import pytest
 from safetensors.numpy import save_file
 from sklearn import preprocessing
 from sklearn.pipeline import Pipeline, make_pipeline
-from widemargin._testing_dummy import Holder, MeanClassifier, assert_same, rewrite
 
-from widemargin.persistence import ModelFileError, describe, load, save
+from widemargin import load, save
+from widemargin._testing_dummy import Holder, MeanClassifier, assert_same, rewrite
+from widemargin.persistence import ModelFileError, describe
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
+
+from widemargin import load, save
 from widemargin._testing_dummy import (
     Holder,
     rewrite,
     rewrite_value,
 )
-
-from widemargin.persistence import ModelFileError, describe, load, save
+from widemargin.persistence import ModelFileError, describe
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_other_classes_are_refused(name, path):
         load(path)
 
 
-def estimator_node(name="widemargin._testing_dummy.Holder", number=9, params=(), state=()):
+def estimator_node(name="widemargin.Holder", number=9, params=(), state=()):
     node = {"kind": "estimator", "id": number, "class": name}
     return node | {"params": dict(params), "state": dict(state)}
 

@@ -13,11 +13,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.random_projection import SparseRandomProjection
-from widemargin._testing_dummy import Holder, MeanClassifier, assert_same, rewrite
 
-from widemargin import Perceptron
-from widemargin.persistence import describe, load, save
-from widemargin.persistence._container import read_header
+from widemargin import Perceptron, load, save
+from widemargin._testing_dummy import Holder, MeanClassifier, assert_same, rewrite
+from widemargin.persistence import describe
+from widemargin.persistence.container import read_header
 from widemargin.tables import TextColumns
 
 TRANSFORMERS = [
@@ -104,7 +104,7 @@ def test_classes_are_stored_under_their_public_names(path):
     save(make_pipeline(TextColumns(), Perceptron()), path)
     header = read_header(path)[0]
     stored = [step["items"][1]["class"] for step in header["model"]["params"]["steps"]]
-    assert stored == ["widemargin.tables.TextColumns", "widemargin.perceptron.Perceptron"]
+    assert stored == ["widemargin.TextColumns", "widemargin.Perceptron"]
     assert [type(step) for _, step in load(path).steps] == [TextColumns, Perceptron]
 
 
@@ -113,7 +113,7 @@ def test_describe(path):
     save(model.fit(np.eye(4), np.array([0, 0, 1, 1])), path)
     facts = describe(path)
     assert facts["class"] == "sklearn.pipeline.Pipeline"
-    assert facts["format"] == 1
+    assert facts["format"] == 2
     assert facts["file_size"] == path.stat().st_size
     assert facts["parameters"]["steps"][1] == ("meanclassifier", "MeanClassifier")
     assert facts["tensors"]["steps[1][1].coef_"] == "F64 [4, 2]"

@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from widemargin._testing_dummy import Holder
 
-from widemargin.persistence import _container, load, save
+from widemargin import load, save
+from widemargin._testing_dummy import Holder
+from widemargin.persistence import container
 
 
 def a_function(x):
@@ -84,7 +85,7 @@ def test_failed_write_leaves_the_old_file(path, monkeypatch):
         filename.write_bytes(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(_container, "save_file", fail)
+    monkeypatch.setattr(container, "save_file", fail)
     with pytest.raises(OSError, match="disk full"):
         save(Holder(2), path)
     assert load(path).value == 1

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn import preprocessing
-from widemargin._testing_dummy import assert_same, roundtrip
 
+from widemargin._testing_dummy import assert_same, roundtrip
 from widemargin.persistence import describe
 
 VALUES = [

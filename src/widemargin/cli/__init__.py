@@ -7,11 +7,11 @@ is one JSON document.
 
 import typer
 
-from widemargin.cli._console import Commands
-from widemargin.cli._experiments import demo, papers
-from widemargin.cli._predict import predict
-from widemargin.cli._show import info, models, versions
-from widemargin.cli._train import train
+from widemargin.cli.console import Commands
+from widemargin.cli.experiments import demo, papers
+from widemargin.cli.predict import predict
+from widemargin.cli.show import info, models, versions
+from widemargin.cli.train import train
 
 __all__ = ["app"]
 

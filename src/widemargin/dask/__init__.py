@@ -10,8 +10,8 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from widemargin.dask.hard import HardMixtureClassifier
-from widemargin.dask.hard_regression import HardMixtureRegressor
+from widemargin.dask.classifier import HardMixtureClassifier
+from widemargin.dask.regressor import HardMixtureRegressor
 
 __all__ = ["HardMixtureClassifier", "HardMixtureRegressor"]
 

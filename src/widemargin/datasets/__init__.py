@@ -5,9 +5,9 @@ Real data are read from the folder named by the environment variable ``WIDEMARGI
 standardising is the estimators' work.
 """
 
-from widemargin.datasets._classification import fetch_connect4, fetch_forest, fetch_mnist
-from widemargin.datasets._regression import fetch_kin, fetch_sunspots, make_artificial
-from widemargin.datasets._toy import make_toy_mixture
+from widemargin.datasets.classification import fetch_connect4, fetch_forest, fetch_mnist
+from widemargin.datasets.regression import fetch_kin, fetch_sunspots, make_artificial
+from widemargin.datasets.toy import make_toy_mixture
 
 __all__ = [
     "fetch_connect4",

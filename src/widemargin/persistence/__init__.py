@@ -3,7 +3,7 @@
 A model file is one `safetensors` file.  Its arrays are tensors that any safetensors reader can
 open; its metadata has one entry, ``widemargin``, a JSON header::
 
-    {"format": 1, "widemargin": "...", "sklearn": "...", "numpy": "...",
+    {"format": 2, "widemargin": "...", "sklearn": "...", "numpy": "...",
      "model": {...}, "digest": "sha256 of all of the above and of the tensors"}
 
 Loading runs no code from the file: the decoder accepts only the kinds of values it knows, makes
@@ -18,13 +18,14 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
-from widemargin._files import PathLike
-from widemargin.persistence import _container
-from widemargin.persistence._container import ModelFileError, damaged
-from widemargin.persistence._decode import DECODING_ERRORS, Decoder, summary
-from widemargin.persistence._encode import Encoder
+from widemargin._runtime.files import PathLike
+from widemargin.persistence import container
+from widemargin.persistence.container import ModelFileError, damaged
+from widemargin.persistence.decode import DECODING_ERRORS, Decoder, summary
+from widemargin.persistence.encode import Encoder
+from widemargin.persistence.libsvm import load_libsvm, save_libsvm
 
-__all__ = ["ModelFileError", "describe", "load", "save"]
+__all__ = ["ModelFileError", "describe", "load", "load_libsvm", "save", "save_libsvm"]
 
 
 def save(model: BaseEstimator, path: PathLike) -> None:
@@ -62,7 +63,7 @@ def save(model: BaseEstimator, path: PathLike) -> None:
         raise TypeError(f"model={model!r} is not an estimator; save a fitted estimator")
     encoder = Encoder()
     tree = encoder.encode(model, "")
-    _container.write(path, tree, encoder.tensors)
+    container.write(path, tree, encoder.tensors)
 
 
 def load(path: PathLike) -> Any:
@@ -94,10 +95,10 @@ def load(path: PathLike) -> Any:
     --------
     See `save`.
     """
-    header, tensors = _container.read(path)
+    header, tensors = container.read(path)
     decoder = Decoder(tensors)
     try:
-        model = decoder.decode(header["model"], "")
+        model = decoder.decode(container.model_of(header), "")
     except DECODING_ERRORS as error:
         raise ModelFileError(
             f"{path}: {error or type(error).__name__}; get the file again from its source, or "
@@ -149,9 +150,9 @@ def describe(path: PathLike) -> dict[str, Any]:
     >>> facts["class"], facts["parameters"]["clip"]
     ('sklearn.preprocessing.MinMaxScaler', True)
     """
-    header, tensors = _container.read_header(path)
-    model = header["model"]
+    header, tensors = container.read_header(path)
     try:
+        model = container.model_of(header)
         parts = {
             title: {name: summary(node) for name, node in model[part].items()}
             for title, part in (("parameters", "params"), ("attributes", "state"))
@@ -159,5 +160,5 @@ def describe(path: PathLike) -> dict[str, Any]:
         facts = {"class": str(model["class"])}
     except DECODING_ERRORS as error:
         raise damaged(path, "its header describes no estimator") from error
-    facts |= {key: header[key] for key in _container.versions()}
+    facts |= {key: header[key] for key in container.versions()}
     return facts | parts | {"tensors": tensors, "file_size": Path(path).stat().st_size}

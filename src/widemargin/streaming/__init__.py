@@ -1,10 +1,10 @@
 """Training on files that are larger than memory: chunks, checkpoints, one pass after the other."""
 
-from widemargin.streaming._checkpoint import Checkpoint
-from widemargin.streaming._chunk import Chunk, Position
-from widemargin.streaming._make import stream
-from widemargin.streaming._stream import Stream
-from widemargin.streaming._train import StreamOutcome, StreamProgress, fit_stream
+from widemargin.streaming.checkpoint import Checkpoint
+from widemargin.streaming.chunk import Chunk, Position
+from widemargin.streaming.opening import stream
+from widemargin.streaming.source import Stream
+from widemargin.streaming.train import StreamOutcome, StreamProgress, fit_stream
 
 __all__ = [
     "Checkpoint",

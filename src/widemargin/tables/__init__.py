@@ -5,10 +5,10 @@ pickle.  Whatever is wrong with a file is a `DataFileError` that names the file,
 the remedy.  `table_encoder` turns a mixed table into numbers.
 """
 
-from widemargin.tables._encoder import TextColumns, table_encoder, text_columns
-from widemargin.tables._predictions import write_predictions
-from widemargin.tables._readers import read_table
-from widemargin.tables._table import DataFileError, Table
+from widemargin.tables.encoder import TextColumns, table_encoder, text_columns
+from widemargin.tables.predictions import write_predictions
+from widemargin.tables.readers import read_table
+from widemargin.tables.table import DataFileError, Table
 
 __all__ = [
     "DataFileError",

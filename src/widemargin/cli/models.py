@@ -1,0 +1,30 @@
+"""The models by name, for the command line and the demo."""
+
+from typing import Any
+
+from widemargin.linear_svm.estimators import LinearSVC
+from widemargin.mixtures import HardMixtureClassifier, MixtureOfExpertsClassifier
+from widemargin.mlp.classifier import MLPClassifier
+from widemargin.mlp.nilsson import NilssonMLPClassifier
+from widemargin.mlp.simple import SimpleMLPClassifier
+from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
+from widemargin.perceptrons.perceptron import MarginPerceptron, Perceptron
+from widemargin.perceptrons.sgd_svm import SGDSVC
+from widemargin.svm.svc import SVC, NuSVC
+
+__all__ = ["MODELS"]
+
+MODELS: dict[str, type[Any]] = {
+    "perceptron": Perceptron,
+    "margin-perceptron": MarginPerceptron,
+    "kernel-perceptron": KernelPerceptron,
+    "linear-svc": LinearSVC,
+    "sgd-svc": SGDSVC,
+    "mlp": MLPClassifier,
+    "simple-mlp": SimpleMLPClassifier,
+    "nilsson-mlp": NilssonMLPClassifier,
+    "hard-mixture": HardMixtureClassifier,
+    "mixture-of-experts": MixtureOfExpertsClassifier,
+    "svc": SVC,
+    "nu-svc": NuSVC,
+}

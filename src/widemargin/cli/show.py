@@ -1,0 +1,164 @@
+"""`widemargin info`, `models` and `versions`: what there is, and what a model file holds."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
+
+import typer
+
+from widemargin.cli.console import JsonOption, listing, number, out, print_facts, print_json
+from widemargin.cli.data import INDEX_BASE
+from widemargin.cli.predict import ModelArgument
+
+DEPENDENCIES = (
+    *("numpy", "scipy", "scikit-learn", "safetensors"),
+    *("typer", "rich", "pyarrow", "pandas", "matplotlib"),
+)
+RECORD = {
+    "epochs": "n_iter_",
+    "best_epoch": "best_iter_",
+    "stop_reason": "stop_reason_",
+    "converged": "converged_",
+    "updates": "n_updates_",
+    "margin": "margin_",
+    "duality_gap": "duality_gap_",
+    "kkt_violation": "kkt_violation_",
+    "seconds": "fit_time_",
+}
+
+
+def info(model: ModelArgument, json: JsonOption = False) -> None:
+    """Show what a model file holds."""
+    from widemargin.persistence import describe, load
+
+    facts, fitted = describe(model), load(model)
+    steps = [step for _, step in getattr(fitted, "steps", [("model", fitted)])]
+    last = steps[-1]
+    record = {name: getattr(last, attribute, None) for name, attribute in RECORD.items()}
+    if getattr(last, "kkt_violation_", None) is not None:  # solved, not trained by epochs
+        record = {"steps": record.pop("epochs")} | record
+    record["history_length"] = len(getattr(last, "history_", ()))
+    record["support_vectors"] = len(last.support_) if hasattr(last, "support_") else None
+    result = {
+        "file": str(model),
+        "file_size": facts["file_size"],
+        "class": facts["class"],
+        "steps": [type(step).__name__ for step in steps],
+        "versions": {key: facts[key] for key in ("format", "widemargin", "sklearn", "numpy")},
+        "parameters": last.get_params(deep=False),
+        "classes": getattr(last, "classes_", None),
+        "n_features": getattr(fitted, "n_features_in_", None),
+        "feature_names": getattr(fitted, "feature_names_in_", None),
+        "index_base": getattr(fitted, INDEX_BASE, None),
+        "training": record,
+    }
+    if json:
+        print_json(result)
+    else:
+        _print_model(result)
+
+
+def _print_model(result: dict[str, Any]) -> None:
+    classes, names, record = result["classes"], result["feature_names"], result["training"]
+    versions = result["versions"]
+    print_facts(
+        {
+            "file": f"{result['file']} ({result['file_size']:,} bytes)",
+            "class": result["class"],
+            "steps": " → ".join(result["steps"]) if len(result["steps"]) > 1 else None,
+            "written by": f"widemargin {versions['widemargin']}, scikit-learn "
+            f"{versions['sklearn']}, numpy {versions['numpy']} (format {versions['format']})",
+            "classes": None if classes is None else listing(classes),
+            "features": result["n_features"],
+            "names": None if names is None else listing(names),
+            "first column": result["index_base"],
+        }
+    )
+    out.print()
+    print_facts({k: repr(v) for k, v in result["parameters"].items()}, "Parameters")
+    if record["stop_reason"] is not None:
+        shown = record | {
+            "margin": number(record["margin"]),
+            "seconds": number(record["seconds"], 3),
+        }
+        out.print()
+        print_facts({k.replace("_", " "): v for k, v in shown.items()}, "Training")
+
+
+def models(
+    name: Annotated[
+        str | None, typer.Argument(help="Show the parameters of this model.", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the models, or the parameters of one of them."""
+    from widemargin.cli.models import MODELS
+    from widemargin.cli.train import make_model
+
+    if name is None:
+        table = {key: str(cls.__doc__).splitlines()[0] for key, cls in MODELS.items()}
+    else:
+        table = make_model(name, [], None).get_params(deep=False)
+    if json:
+        print_json(table)
+    else:
+        print_facts({key: value if name is None else repr(value) for key, value in table.items()})
+
+
+def versions(json: JsonOption = False) -> None:
+    """Show the versions of packages and what the processor offers."""
+    import joblib
+    import scipy.linalg  # noqa: F401  loads BLAS
+    from threadpoolctl import threadpool_info
+
+    import widemargin
+    from widemargin import _core
+
+    result = {
+        "widemargin": widemargin.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "dependencies": {name: _version(name) for name in DEPENDENCIES},
+        "cpu_features": _core.cpu_features(),
+        "instruction_set": _core.isa,
+        "openmp": _core.openmp,
+        "threads": joblib.cpu_count(),
+        "blas": [
+            {key: library.get(key) for key in ("internal_api", "version", "num_threads")}
+            for library in threadpool_info()
+            if library["user_api"] == "blas"
+        ],
+    }
+    if json:
+        print_json(result)
+    else:
+        _print_versions(result)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _print_versions(result: dict[str, Any]) -> None:
+    print_facts({name: result[name] for name in ("widemargin", "python", "platform")})
+    out.print()
+    print_facts(
+        {name: found or "not installed" for name, found in result["dependencies"].items()},
+        "Packages",
+    )
+    blas = [
+        f"{b['internal_api']} {b['version']}, {b['num_threads']} threads" for b in result["blas"]
+    ]
+    out.print()
+    print_facts(
+        {
+            "features": " ".join(result["cpu_features"]),
+            "used": result["instruction_set"],
+            "threads": f"{result['threads']} (OpenMP: {'yes' if result['openmp'] else 'no'})",
+            "BLAS": "; ".join(dict.fromkeys(blas)),
+        },
+        "Processor",
+    )

@@ -1,0 +1,1 @@
+"""The experiments of the documents, and the demo."""

@@ -1,0 +1,1 @@
+"""Examples as models see them: rows, labels, standardisation, packing."""

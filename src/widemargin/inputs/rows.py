@@ -1,0 +1,43 @@
+"""What every model needs of its data: rows for the core, labels, weights, standardisation."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widemargin import _core
+from widemargin._typing import ArrayLike, FloatArray
+
+#: What scikit-learn's validation is told about X.
+INPUTS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "order": "C",
+}
+
+
+def as_rows(X: ArrayLike) -> _core.Rows:
+    """Validated dense (C order) or CSR inputs, float32 or float64, as the core sees them."""
+    if not sp.issparse(X):
+        return _core.Rows.dense(_plain(X))
+    if not X.has_canonical_format:  # an input may be stored in parts: x_j is their sum
+        X = X.copy()
+        X.sum_duplicates()
+    return _core.Rows.sparse(
+        _plain(X.data),
+        _plain(X.indices, np.int32),
+        _plain(X.indptr, np.int64),
+        X.shape[1],
+    )
+
+
+def _plain(array: ArrayLike, dtype: ArrayLike = None) -> ArrayLike:
+    """In C order and aligned, as compiled loops expect it; a copy only if it is not."""
+    return np.require(array, dtype, ["C", "A"])
+
+
+def decision(X: ArrayLike, w: FloatArray, b: FloatArray, *, threads: int = 1) -> FloatArray:
+    """X @ w.T + b in double precision, without a copy of X."""
+    out = np.empty((X.shape[0], w.shape[0]))
+    _core.decision(as_rows(X), np.ascontiguousarray(w), np.ascontiguousarray(b), out, threads)
+    return out

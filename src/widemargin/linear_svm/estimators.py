@@ -1,0 +1,359 @@
+r"""Linear support vector machines: the largest margin in the space of the inputs.
+
+.. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \left|1 - y_l (w \cdot x_l + b)\right|_+
+
+or its square; `LinearSVR` has the tube :math:`\bigl||f(x) - y| - \varepsilon\bigr|_+` in place of
+the margin. Each fit ends with a certificate: the relative duality gap is at most `tol`.
+
+With ``multi_class="crammer_singer"`` `LinearSVC` trains the weights of all classes together:
+
+.. math:: \min_{W, b} \; \tfrac12 \sum_k \|w_k\|^2
+          + C \sum_l \max_k \bigl([k \ne y_l] + f_k(x_l) - f_{y_l}(x_l)\bigr)
+"""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.labels import check_labels, example_weights
+from widemargin.linear_svm.inputs import LinearInputs
+from widemargin.linear_svm.machine import LinearMachine
+from widemargin.linear_svm.multiclass_problem import MulticlassProblem
+from widemargin.linear_svm.problem import LinearProblem, Problem
+
+__all__ = ["LinearSVC", "LinearSVR"]
+
+
+class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
+    r"""Linear support vector classifier, at any size.
+
+    .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \ell(1 - y_l (w \cdot x_l + b)), \qquad
+              \ell(\xi) = |\xi|_+ \text{ or } |\xi|_+^2
+
+    scikit-learn's parameters and attributes; it converges where LIBLINEAR gives up, and proves it.
+
+    Parameters
+    ----------
+    penalty : {"l2"}, default="l2"
+        The norm of w that is kept small.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        The cost of an example inside the margin. With "crammer_singer" it has no say, as in
+        scikit-learn: the cost is what the hinge is for many classes.
+    dual : bool or "auto", default="auto"
+        The solver. True: dual coordinate descent, for many columns, or small C. False: an
+        interior-point method, for few columns; not with "crammer_singer". "auto": the first, and
+        the second when the first is too slow for what the second would cost.
+    tol : float, default=0.0001
+        The relative duality gap at the end: the cost exceeds the least one by no more than this.
+    C : float, default=1.0
+        The weight of the errors.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        For more than two classes: one against the rest, or one problem of all classes, in which
+        the right one shall lead the others by 1.
+    fit_intercept : bool, default=True
+        Whether to fit b.
+    intercept_scaling : float or None, default=None
+        None: b is free, as in `SVC`. A number s: b is penalised by ½ (b/s)², as in LIBLINEAR.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply C.
+    verbose : int, default=0
+        Whether to print a line for each certificate.
+    random_state : int, RandomState or None, default=None
+        The order of the examples in coordinate descent.
+    max_iter : int, default=1000
+        Epochs of coordinate descent and iterations of the interior-point method, at the most.
+    standardize : bool, default=False
+        Whether to standardise the inputs, implicitly: sparse data stay sparse, and `coef_` is for
+        inputs as they are given.
+    time_limit : float or None, default=None
+        Seconds after which fit stops, with a warning.
+    n_jobs : int or None, default=None
+        Threads; None or -1 for all CPUs. Coordinate descent uses one a problem.
+    warm_start : bool, default=False
+        Whether fit goes on from the last one, on the same examples.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights w.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercepts b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
+        The cost, the bound that no cost is below, and their difference, of each problem.
+    converged_ : bool
+        Whether the gap is at most `tol` times the cost.
+    stop_reason_ : str
+        "tol", "max_iter", "time_limit", "interrupted", "callback", or "rounding" where that hides
+        the way on.
+    solver_ : str
+        "dual" or "interior": which one found the solution.
+    n_iter_ : int
+        Epochs and iterations.
+    history_ : list of dict
+        A record for each certificate.
+    fit_time_ : float
+        Seconds.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    See Also
+    --------
+    SVC : With any kernel.
+    SGDSVC : Online.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from widemargin import LinearSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = LinearSVC(loss="hinge", standardize=True, random_state=0).fit(X, y)
+    >>> clf.converged_, round(clf.score(X, y), 3)
+    (True, 0.988)
+
+    All classes in one problem:
+
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> clf = LinearSVC(multi_class="crammer_singer", standardize=True, random_state=0).fit(X, y)
+    >>> clf.converged_, clf.coef_.shape, clf.score(X, y)
+    (True, (3, 13), 1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearMachine._parameter_constraints,
+        "penalty": [StrOptions({"l2"})],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: bool | str = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        class_weight: ArrayLike = None,
+        verbose: int = 0,
+        random_state: ArrayLike = None,
+        max_iter: int = 1000,
+        standardize: bool = False,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+
+    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        if self.multi_class == "crammer_singer" and self.dual is False:
+            raise ValueError(
+                "dual=False: multi_class='crammer_singer' is solved by its dual only; "
+                "use dual='auto' or dual=True"
+            )
+        X, y = validate_data(self, X, y, **self._input_options)
+        self.classes_ = check_labels(y)
+        return X, y
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
+        if weights is not None:
+            totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
+            if not np.all(totals > 0):
+                name = self.classes_.tolist()[np.argmin(totals)]
+                raise ValueError(
+                    f"all examples of class {name!r} have weight zero; "
+                    "give some of them a positive weight, or leave the class out"
+                )
+        return weights
+
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        if self.multi_class == "crammer_singer":
+            codes = np.asarray(np.searchsorted(self.classes_, y), dtype=np.int32)
+            return [MulticlassProblem(inputs, codes, c, len(self.classes_), self._intercept)]
+        classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        targets = np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0)
+        return [
+            LinearProblem(inputs, target, c, 0.0, True, self._squared, self._intercept)
+            for target in targets
+        ]
+
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.multi_class == "crammer_singer" and len(coef) == 2:  # as one output
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """f(x): positive for the second class, or one score a class when there are more.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The outputs.
+        """
+        out = self._outputs(X)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class of each example.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The classes.
+        """
+        out = self._outputs(X)
+        codes = (out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(axis=1)
+        return self.classes_[codes]
+
+
+class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
+    r"""Linear support vector regression, at any size.
+
+    .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
+              + C \sum_l \ell(|w \cdot x_l + b - y_l| - \varepsilon), \qquad
+              \ell(\xi) = |\xi|_+ \text{ or } |\xi|_+^2
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Errors up to ε cost nothing.
+    tol : float, default=0.0001
+        As in `LinearSVC`.
+    C : float, default=1.0
+        The weight of the errors.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The cost of an error beyond ε.
+    fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter :
+        As in `LinearSVC`.
+    standardize, time_limit, n_jobs, warm_start :
+        As in `LinearSVC`. The targets are not standardised.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights w.
+    intercept_ : ndarray of shape (1,)
+        The intercept b.
+    primal_objective_, dual_objective_, duality_gap_, converged_, stop_reason_, solver_ :
+        As in `LinearSVC`.
+    n_iter_, history_, fit_time_, n_features_in_, feature_names_in_ :
+        As in `LinearSVC`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from widemargin import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> reg = LinearSVR(epsilon=10.0, C=100.0).fit(X, y)
+    >>> reg.converged_, round(reg.score(X, y), 2)
+    (True, 0.48)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearMachine._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | None = None,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: ArrayLike = None,
+        max_iter: int = 1000,
+        standardize: bool = False,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+
+    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        X, y = validate_data(self, X, y, y_numeric=True, **self._input_options)
+        return X, np.asarray(y, dtype=np.float64)
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        weights = example_weights(X, y, sample_weight, None, None)
+        if weights is not None and not np.any(weights > 0):
+            raise ValueError("sample_weight gives every example weight zero; some must be positive")
+        return weights
+
+    def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
+        epsilon, intercept = float(self.epsilon), self._intercept
+        return [LinearProblem(inputs, y, c, epsilon, False, self._squared, intercept)]
+
+    def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return coef[0], intercept
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """f(x) of each example.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The outputs.
+        """
+        return self._outputs(X)[:, 0]

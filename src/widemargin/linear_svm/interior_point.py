@@ -1,0 +1,244 @@
+r"""A primal-dual interior-point method for linear support vector machines with few columns.
+
+Each example has one or two sides: where f(x) must not fall short of t − ε (σ = 1) and where it must
+not exceed t + ε (σ = −1). With m = σ(f(x) − t) + ε, a solution has numbers α, s, ξ ≥ 0 a side with
+
+.. math::
+    s = m + q \alpha + \xi, \qquad \alpha s = 0, \qquad (c - \alpha)\, \xi = 0, \qquad
+    R v = \sum \sigma \alpha \, x
+
+where v = (w, b), x ends with a 1, and R is diagonal: 1, and 1/r for the intercept. Both products
+are set to μ > 0 instead, and Newton's method follows μ to 0 (Mehrotra's predictor and corrector;
+Ferris and Munson, 2002, for these problems). Eliminating α, s and ξ leaves a system with the matrix
+:math:`R + \sum \theta x x^T`: an iteration costs one pass of L·d² operations, and some twenty
+iterations are enough whatever C is.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from widemargin._typing import FloatArray
+from widemargin.linear_svm.problem import Certificate, LinearProblem
+
+__all__ = ["Trail", "interior_point"]
+
+FIXED = 1e30  # the penalty of an intercept that is not wanted
+STEP = 0.995  # of the way to the nearest bound
+SHORTEST = 1e-12  # step that still is one
+NEAR = 10.0  # how much larger than the shift to the next problem the products' sum should be
+EARLY = 3.0  # certificates are tried from this multiple of tol on
+
+
+@dataclass
+class Trail:
+    r"""A point on the way to one problem, from which the next one of a path starts.
+
+    With α times τ = C'/C, all products grow by τ, and only :math:`R v = \sum \sigma \alpha x`
+    no longer holds: by (τ − 1) w, which is a gap of ½ (τ − 1)² ‖w‖². The point of the way whose
+    products are about as large is the right one. Closer to the bounds, steps would be short.
+    """
+
+    point: tuple[FloatArray, ...] | None = None  # v, α, s, ξ
+    c: FloatArray | None = None
+    ahead: float = 1.0  # τ of the next problem
+
+
+class _Iterate:
+    """v, and for each side of each example α, s and ξ."""
+
+    def __init__(self, problem: LinearProblem, trail: Trail | None) -> None:
+        self.problem, self.design = problem, problem.inputs.design
+        if problem.labels:
+            self.sign = np.sign(problem.target)[None]
+            self.margin = np.ones_like(self.sign)
+        else:
+            self.sign = np.array([[1.0], [-1.0]]) * np.ones_like(problem.target)
+            self.margin = self.sign * problem.target - problem.epsilon
+        self.penalty = np.ones(self.design.columns)  # R
+        self.penalty[-1] = 1.0 / problem.intercept if problem.intercept > 0 else FIXED
+        self.bounded = not problem.squared
+        if trail is not None and trail.point is not None and trail.c is not None:
+            self.v, alpha, self.s, self.xi = trail.point
+            self.alpha = alpha * (problem.c / trail.c)
+        else:
+            self.v = np.zeros(self.design.columns)
+        self.f = self.design.outputs(self.v)
+        if trail is None or trail.point is None:
+            size = float(np.abs(self.margin).mean()) or 1.0  # of targets, and so of s; α is as c
+            self._centre(problem.c * (size if self.bounded else size**2))
+
+    @property
+    def cost(self) -> float:
+        return self.problem.primal(self.v[:-1], self.b, self.f)
+
+    @property
+    def b(self) -> float:
+        return float(self.v[-1]) if self.problem.intercept > 0 else 0.0
+
+    def _centre(self, mu: FloatArray) -> None:
+        """α, s and ξ whose products are μ, given f."""
+        m, c, q = self.sign * self.f - self.margin, self.problem.c, self.problem.ridge
+        if self.bounded:
+            self.alpha = 2 * mu * c / (m * c + 2 * mu + np.hypot(m * c, 2 * mu))
+            self.xi = mu / (c - self.alpha)
+        else:
+            root = np.sqrt(m**2 + 4 * q * mu)
+            self.alpha = np.where(m > 0, 2 * mu / (m + root), (root - m) / (2 * q))
+            self.xi = np.zeros_like(self.alpha)
+        self.s = mu / self.alpha
+
+    @property
+    def point(self) -> tuple[FloatArray, ...]:
+        return self.v, self.alpha, self.s, self.xi
+
+    @property
+    def beta(self) -> FloatArray:
+        return np.asarray((self.sign * self.alpha).sum(axis=0))
+
+    @property
+    def products(self) -> float:
+        """Their sum, which is the duality gap once the conditions hold."""
+        total = float((self.alpha * self.s).sum())
+        return total + float((self.xi * self.room).sum()) if self.bounded else total
+
+    def shift(self, ratio: float) -> float:
+        """The gap that C times this ratio makes, in products of this problem."""
+        w = self.v[:-1]
+        return 0.5 * (ratio - 1.0) ** 2 * float(w @ w) / ratio
+
+    def _products_after(self, t: float, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
+        total = float(((self.alpha + t * alpha) * (self.s + t * s)).sum())
+        if self.bounded:
+            total += float(((self.xi + t * xi) * (self.room - t * alpha)).sum())
+        return total
+
+    @property
+    def room(self) -> FloatArray:
+        return self.problem.c - self.alpha
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
+    def advance(self) -> bool:
+        """One predictor, one corrector; False where rounding leaves no step."""
+        q, total = self.problem.ridge, self.products
+        count = (2 if self.bounded else 1) * self.alpha.size
+        lacking = self.margin - self.sign * self.f - q * self.alpha - self.xi + self.s
+        missing = self.design.combine(self.beta) - self.penalty * self.v
+        stiffness = q + self.s / self.alpha
+        if self.bounded:
+            stiffness = stiffness + self.xi / self.room
+        theta = 1.0 / stiffness
+        matrix = self.design.gram(theta.sum(axis=0))
+        matrix[np.diag_indices_from(matrix)] += self.penalty
+        factor = _factor(matrix)
+
+        def direction(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, ...]:
+            """Where α s and ξ (c − α) change by these."""
+            rho = lacking + lower / self.alpha
+            if self.bounded:
+                rho = rho - upper / self.room
+            weighted = (self.sign * theta * rho).sum(axis=0)
+            v = cho_solve(factor, missing + self.design.combine(weighted), check_finite=False)
+            f = self.design.outputs(v)
+            alpha = theta * (rho - self.sign * f)
+            s = (lower - self.s * alpha) / self.alpha
+            xi = (upper + self.xi * alpha) / self.room if self.bounded else np.zeros_like(s)
+            return v, f, alpha, s, xi
+
+        none = np.zeros_like(self.alpha)
+        upper = -self.xi * self.room if self.bounded else none
+        _, _, alpha, s, xi = direction(-self.alpha * self.s, upper)
+        t = self._furthest(alpha, s, xi)
+        goal = (self._products_after(t, alpha, s, xi) / total) ** 3 * total / count  # μ
+
+        def corrected(part: float) -> tuple[float, tuple[FloatArray, ...]]:
+            upper = goal - self.xi * self.room + part * alpha * xi if self.bounded else none
+            step = direction(goal - self.alpha * self.s - part * alpha * s, upper)
+            return self._furthest(*step[2:]), step
+
+        predicted = t
+        t, step = corrected(1.0)
+        if not self._products_after(t, *step[2:]) < total:  # it may do so for ever: less of it
+            t, step = corrected(predicted**2)
+        if not t > SHORTEST or not np.all(np.isfinite(step[0])):
+            return False
+        self.v = self.v + t * step[0]
+        self.f = self.f + t * step[1]
+        self.alpha = self.alpha + t * step[2]
+        self.s = self.s + t * step[3]
+        self.xi = self.xi + t * step[4]
+        return True
+
+    def certify(self) -> Certificate:
+        """Of a point that is not near the solution."""
+        beta = self.problem.feasible(self.beta)
+        w = self.problem.inputs.combine(beta)
+        return self.problem.certify(beta, w, self.problem.point(self.v[:-1], self.b))
+
+    def _furthest(self, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
+        """The longest step, up to 1, after which all are positive."""
+        pairs = [(self.alpha, alpha), (self.s, s)]
+        if self.bounded:
+            pairs += [(self.xi, xi), (self.room, -alpha)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = min(float(np.where(d < 0, -z / d, np.inf).min()) for z, d in pairs)
+        return min(1.0, STEP * least)
+
+
+def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
+    """Cholesky's, of a matrix that rounding may have made indefinite."""
+    diagonal, shift = matrix.diagonal().copy(), 0.0
+    for _ in range(14):
+        try:
+            factor: tuple[FloatArray, bool] = cho_factor(matrix, check_finite=False)
+            return factor
+        except LinAlgError:
+            more = max(10 * shift, 1e-14)
+            matrix[np.diag_indices_from(matrix)] = (1.0 + more) * diagonal
+            shift = more
+    return np.full_like(matrix, np.nan), False  # no step comes of it
+
+
+def interior_point(
+    problem: LinearProblem,
+    tol: float,
+    trail: Trail | None = None,
+    last: Callable[..., bool] = lambda more=1: False,
+) -> Iterator[Certificate | None]:
+    """Iterates towards the solution: a certificate, or None where there is none yet.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        The problem.
+    tol : float
+        The relative gap at which certificates begin to be worth their passes.
+    trail : Trail, optional
+        Where to start, and where to leave a point for the next problem of a path.
+    last : callable
+        Whether nothing will follow after this iteration: then a certificate is worth its passes.
+
+    Yields
+    ------
+    Certificate or None
+        After each iteration. The end comes only where rounding hides the way on.
+    """
+    iterate, wanted = _Iterate(problem, trail), EARLY * tol
+    left = trail is None
+    while iterate.advance():
+        relative = problem.relative(iterate.products, iterate.cost)
+        if trail is not None and not left:
+            trail.point, trail.c = iterate.point, problem.c
+            left = iterate.products <= NEAR * iterate.shift(trail.ahead)
+        if relative > wanted:
+            yield iterate.certify() if last() else None
+            continue
+        beta, wanted = problem.feasible(iterate.beta), 0.9 * relative
+        w = problem.inputs.combine(beta)
+        certificate = problem.certify(beta, w, problem.point(w, iterate.b))
+        if iterate.cost < certificate.primal:  # where α of both sides cancel, v has more digits
+            certificate = min(certificate, iterate.certify(), key=lambda one: one.primal)
+        yield certificate
+    yield iterate.certify()

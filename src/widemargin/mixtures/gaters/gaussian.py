@@ -1,0 +1,292 @@
+r"""The local gater of hard mixtures: a density for every expert (Algorithm 6.2)."""
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from scipy.special import log_softmax
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import example_weights
+from widemargin.inputs.rows import as_rows
+from widemargin.inputs.standardization import Standardization
+from widemargin.mixtures.gaters.gater import Gater, check_partition
+from widemargin.mixtures.gaters.gaussians import Components, fit_components, log_sums
+from widemargin.training.estimators import all_or_nothing
+
+__all__ = ["GaussianGater"]
+
+BLOCK = 1 << 20  # densities computed at once
+
+
+class GaussianGater(Gater):
+    r"""A mixture of Gaussians for each expert, and Bayes' rule.
+
+    .. math:: P(x | k) = \sum_n P(n | k)\, N(x; \mu_{kn}, \Sigma_{kn}), \qquad
+              g_k(x) = P(k | x) = \frac{P(x | k)\, P(k)}{\sum_j P(x | j)\, P(j)} \qquad (6.4)
+
+    with diagonal Σ. Every density is trained by EM on its expert's examples alone, so that the
+    gater is trained in parallel and its time is linear in the number of examples. The priors are
+    :math:`P(k) = |D_k|/L`.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Gaussians of each expert; as many as it has examples, where these are fewer.
+    covariance_type : {"diag", "spherical"}, default="diag"
+        Whether each input has a variance of its own.
+    max_iter : int, default=100
+        Steps of EM in a fit.
+    tol : float, default=0.001
+        EM stops when the mean log-likelihood of an expert's examples changes by less.
+    reg_covar : float, default=0.001
+        Added to variances, in squares of the inputs' standard deviations.
+    standardize : bool, default=True
+        Whether inputs are standardised, with statistics of the examples of all experts: their
+        densities are then those of the same variable and can be compared.
+    warm_start : bool, default=True
+        Whether `fit` goes on from the last densities when experts and inputs are as many as before.
+    random_state : int, RandomState or None, default=None
+        Seed of the first Gaussians.
+    n_jobs : int or None, default=None
+        Experts at the same time; None: all CPUs.
+
+    Attributes
+    ----------
+    n_experts_ : int
+        K.
+    priors_ : ndarray of shape (n_experts,)
+        P(k).
+    sizes_ : ndarray of shape (n_experts,)
+        Gaussians of each expert.
+    weights_ : ndarray of shape (n_gaussians,)
+        P(n | k) of the Gaussians of all experts, one expert's after the other's.
+    means_, variances_ : ndarray of shape (n_gaussians, n_features)
+        Their parameters, for inputs (x − mean)/scale.
+    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+        Statistics of the inputs; scales of 1 if these are centred only.
+
+    See Also
+    --------
+    MLPGater : Trained on what the experts say; slower and better.
+
+    Notes
+    -----
+    Weights of examples count in the priors and in the standardisation. Densities do not know them,
+    but for those of weight 0, which are left out.
+
+    References
+    ----------
+    R. Collobert, *Large Scale Machine Learning*, 2004, 6.2.
+
+    Examples
+    --------
+    >>> from widemargin.mixtures import GaussianGater
+    >>> X = [[-3.0], [-2.0], [-1.0], [1.0], [2.0], [3.0]]
+    >>> gater = GaussianGater(n_components=1).fit(X, partition=[0, 0, 0, 1, 1, 1])
+    >>> gater.gates([[-2.0], [0.0], [2.0]]).round(2)
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [0. , 1. ]])
+    """
+
+    local: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "covariance_type": [StrOptions({"diag", "spherical"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0, None, closed="neither")],
+        "standardize": ["boolean"],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        covariance_type: str = "diag",
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        reg_covar: float = 1e-3,
+        standardize: bool = True,
+        warm_start: bool = True,
+        random_state: ArrayLike = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.max_iter = max_iter
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.standardize = standardize
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
+    def fit(
+        self,
+        X: ArrayLike,
+        *,
+        outputs: ArrayLike = None,
+        targets: ArrayLike = None,
+        partition: ArrayLike = None,
+        criterion: str = "likelihood",
+        sample_weight: ArrayLike = None,
+    ) -> Self:
+        """Trains every expert's density on the examples that the partition gives it.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+        outputs : array-like of shape (n_samples, n_experts, n_outputs), optional
+            Not used, but for the number of experts.
+        targets : array-like, optional
+            Not used.
+        partition : array-like of shape (n_samples,)
+            The expert to whose subset each example belongs. One without examples has gates of 0.
+        criterion : str, optional
+            Not used.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0.
+
+        Returns
+        -------
+        self
+            The fitted gater.
+        """
+        partition, n_experts = check_partition(X, partition, outputs)
+        weights = example_weights(X, None, sample_weight, None, None)
+        resume = self.warm_start and self._goes_on(X, n_experts)
+        X = self._inputs(X, reset=not resume)
+        if weights is None:
+            weights = np.ones(X.shape[0])
+        if not resume:
+            moments = Standardization.empty(X.shape[1])
+            moments.update(as_rows(X), np.flatnonzero(weights), weights)
+            self._measure(moments)
+        starts = self._experts() if resume else [None] * n_experts
+        subsets = [np.flatnonzero((partition == k) & (weights > 0)) for k in range(n_experts)]
+        found = self._train(X, subsets, starts)
+        return self._take(found, np.bincount(partition, weights, n_experts) / weights.sum())
+
+    def log_density(self, X: ArrayLike) -> FloatArray:
+        """log P(x | k), of standardised inputs.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_experts)
+            Logarithms of densities; −∞ for an expert that had no examples.
+        """
+        check_is_fitted(self)
+        X = self._inputs(X)
+        rows = max(1, BLOCK // (len(self.weights_) + X.shape[1]))
+        blocks = range(0, X.shape[0], rows)
+        score = Components(self.weights_, self.means_, self.variances_).log_joint()
+
+        def block(first: int) -> FloatArray:
+            x = self._standardized(X[first : first + rows])
+            return log_sums(score(x), self.sizes_)
+
+        with threadpool_limits(1, user_api="blas"):
+            found = Parallel(self._threads(), require="sharedmem")(
+                delayed(block)(first) for first in blocks
+            )
+        return np.concatenate(found)
+
+    def log_gates(self, X: ArrayLike) -> FloatArray:
+        """log P(k | x), by Bayes' rule (6.4).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_experts)
+            Logarithms of weights.
+        """
+        return np.asarray(log_softmax(self.log_joint(X), axis=1))
+
+    def log_joint(self, X: ArrayLike) -> FloatArray:
+        """log P(x, k) = log P(x | k) P(k), of standardised inputs; see `Gater.log_joint`."""
+        density = self.log_density(X)
+        with np.errstate(divide="ignore"):
+            return np.asarray(density + np.log(self.priors_))
+
+    # ----------------------------------------------------------------------------- helpers
+
+    def _measure(self, moments: Standardization) -> None:
+        """Means and scales of all examples, and the variances left after standardising."""
+        mean, scale = moments.mean, moments.scale
+        self.feature_mean_ = mean  # centred in any case: sums of squares are then exact
+        self.feature_scale_ = scale if self.standardize else np.ones_like(scale)
+        self._spread = moments.variance / self.feature_scale_**2 + self.reg_covar
+
+    def _standardized(self, rows: ArrayLike) -> FloatArray:
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        return np.asarray((dense - self.feature_mean_) / self.feature_scale_)
+
+    def _experts(self) -> list[Components]:
+        """The Gaussians of each expert."""
+        ends = np.cumsum(self.sizes_)
+        parts = [slice(end - n, end) for n, end in zip(self.sizes_, ends, strict=True)]
+        arrays = (self.weights_, self.means_, self.variances_)
+        return [Components(*(array[part] for array in arrays)) for part in parts]
+
+    def _train(
+        self, X: ArrayLike, subsets: list[IntArray], starts: Sequence[Components | None]
+    ) -> list[Components]:
+        seeds = self._seeds(len(subsets))
+        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the next fit goes on
+            found = Parallel(self._threads(), prefer="threads")(
+                delayed(self._density)(X[rows], start, seed)
+                for rows, start, seed in zip(subsets, starts, seeds, strict=True)
+            )
+        return list(found)
+
+    def _seeds(self, n_experts: int) -> IntArray:
+        random = check_random_state(self.random_state)
+        return np.asarray(random.randint(2**31 - 1, size=n_experts))
+
+    def _density(self, X: ArrayLike, start: Components | None, seed: int) -> Components:
+        """The Gaussians of an expert with these examples."""
+        names = ("n_components", "covariance_type", "max_iter", "tol", "reg_covar")
+        options = {name: getattr(self, name) for name in names} | {"random_state": int(seed)}
+        return fit_components(self._standardized(X), start, self._spread, options)
+
+    def _take(self, found: list[Components], priors: FloatArray) -> Self:
+        """The Gaussians of all experts."""
+        self.n_experts_, self.priors_ = len(found), priors
+        self.sizes_ = np.array([len(one.weights) for one in found])
+        self.weights_, self.means_, self.variances_ = (
+            np.concatenate(arrays) for arrays in zip(*found, strict=True)
+        )
+        return self
+
+    def _threads(self) -> int:
+        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))

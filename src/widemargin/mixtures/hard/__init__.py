@@ -1,0 +1,1 @@
+"""Hard mixtures of experts: divide and conquer (thesis, Chapter 6)."""

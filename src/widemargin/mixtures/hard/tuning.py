@@ -1,0 +1,173 @@
+"""Choosing the parameters of a hard mixture by its validation error.
+
+Experts of a trained mixture see a small region each, so their parameters are tried on regions: a
+few clusters of as many examples as an expert will have, and the validation examples next to them.
+Kernel machines go along C from one solution to the next (`svm_path`). Then gaters of some sizes are
+tried in the whole mixture, for the two iterations in which most is decided.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.utils.parallel import delayed
+
+from widemargin._typing import ArrayLike, FloatArray
+from widemargin.mixtures.gaters.gater import Gater
+from widemargin.mixtures.gaters.gaussian import GaussianGater
+from widemargin.mixtures.gaters.mlp import MLPGater
+from widemargin.mixtures.hard.experts import ConstantExpert, expert_outputs, in_parallel
+from widemargin.mixtures.hard.learner import MixtureLearner
+from widemargin.mixtures.hard.targets import Goal
+from widemargin.svm.machine import KernelMachine
+from widemargin.svm.path import svm_path
+from widemargin.training.control import interrupt_flag
+from widemargin.training.model import Examples
+
+__all__ = ["Trial", "Tuning", "gater_candidates", "is_tunable", "regions_of"]
+
+REGIONS = 8
+CS = (1.0, 10.0, 100.0)
+GAMMAS = 4.0 ** np.arange(-1, 6)  # times γ = "scale"
+SIZES = {"mlp": (50, 150, 500), "local": (5, 10, 20)}
+ITERATIONS = 2  # in which gaters are compared
+
+
+def gater_candidates(name: str) -> list[Gater]:
+    """Gaters of some sizes; none for those without a size."""
+    kinds: dict[str, Callable[[int], Gater]] = {
+        "mlp": lambda n: MLPGater((n,)),
+        "local": GaussianGater,
+    }
+    return [kinds[name](size) for size in SIZES.get(name, ())]
+
+
+def is_tunable(expert: Any) -> bool:
+    """Whether it is a kernel machine that has a path of C."""
+    return isinstance(expert, KernelMachine) and "C" in expert.get_params(deep=False)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Parameters that were tried, and their error on validation examples."""
+
+    part: str  # "expert" or "gater"
+    parameters: dict[str, Any]
+    validation_error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Region:
+    """Training and validation examples that are close together."""
+
+    X: ArrayLike
+    labels: ArrayLike
+    weights: FloatArray | None
+    X_val: ArrayLike
+    goal: Goal  # of the validation examples
+
+    def errors(self, models: Sequence[Any], classes: ArrayLike) -> FloatArray:
+        """The sum of the mistakes of each model."""
+
+        def mistakes(model: Any) -> float:
+            said = expert_outputs(model, self.X_val, self.goal.kind, classes)
+            return float(self.goal.misses(said)[1].sum())
+
+        return np.array([mistakes(model) for model in models])
+
+
+def regions_of(examples: Examples, labels: ArrayLike, goal: Goal, rows: int) -> list[Region]:
+    """Some of the clusters of k-means, with about as many examples as an expert has."""
+    X, X_val, order = examples.X, examples.X_val, examples.order
+    assert X_val is not None
+    clusters = max(1, round(len(order) / rows))
+    random = np.random.RandomState(clusters)
+    means = MiniBatchKMeans(clusters, n_init=1, random_state=random).fit(X[order])
+    near, near_val = means.predict(X[order]), means.predict(X_val)
+    found: list[Region] = []
+    for k in random.permutation(clusters):
+        own, held = order[near == k], np.flatnonzero(near_val == k)
+        if len(own) > rows:
+            own = np.sort(random.choice(own, rows, replace=False))
+        if len(own) and len(held) and len(found) < REGIONS:
+            weights = None if examples.weights is None else examples.weights[own]
+            found.append(Region(X[own], labels[own], weights, X_val[held], goal.take(held)))
+    return found
+
+
+@dataclass
+class Tuning:
+    """A search that ends at its deadline with the best that it has seen."""
+
+    deadline: float
+    n_jobs: int | None
+    trials: list[Trial] = field(default_factory=list)
+
+    def expert(self, template: Any, regions: list[Region], scale: float, classes: ArrayLike) -> Any:
+        """The kernel machine with the least errors on all regions.
+
+        C and γ that the user has set are kept; those at their defaults are chosen, γ as multiples
+        of `scale`.
+        """
+        if not regions:
+            return template
+        defaults = type(template)().get_params()
+        free = {n for n in ("C", "gamma") if n in defaults and getattr(template, n) == defaults[n]}
+        Cs = CS if "C" in free else (template.C,)
+        rbf = "gamma" in free and template.kernel == "rbf"
+        best, least = template, np.inf
+        for gamma in self._while_time(scale * GAMMAS if rbf else [template.gamma]):
+            start = time.perf_counter()
+            machine = clone(template).set_params(gamma=gamma, n_jobs=1)
+            calls = (delayed(_along)(machine, region, Cs, classes) for region in regions)
+            errors = np.sum(in_parallel(calls, self.n_jobs), axis=0)
+            errors /= sum(len(region.goal.y) for region in regions)
+            for C, error in zip(Cs, errors, strict=True):
+                chosen = {"C": float(C), "gamma": gamma if isinstance(gamma, str) else float(gamma)}
+                seconds = (time.perf_counter() - start) / len(Cs)
+                self.trials.append(Trial("expert", chosen, float(error), seconds))
+                if error < least:
+                    best, least = clone(template).set_params(**chosen), error
+        return best
+
+    def gater(self, candidates: list[Gater], learner: Callable[[Gater], MixtureLearner]) -> Gater:
+        """The gater whose mixture has the least validation error after some iterations."""
+        best, least = candidates[0], np.inf
+        for gater in self._while_time(candidates):
+            start, mixture = time.perf_counter(), learner(gater)
+            for _ in range(ITERATIONS):
+                mixture.visit(mixture.order, 1.0)
+            validation = mixture.validate()
+            assert validation is not None
+            seconds = time.perf_counter() - start
+            self.trials.append(Trial("gater", {"gater": repr(gater)}, validation[1], seconds))
+            if validation[1] < least:
+                best, least = gater, validation[1]
+        return best
+
+    def _while_time(self, candidates: Any) -> Iterator[Any]:
+        """The first in any case; then the others, while they may be done in time."""
+        longest = 0.0
+        with interrupt_flag() as interrupted:
+            for number, candidate in enumerate(candidates):
+                begun = time.perf_counter()
+                if number and (interrupted.is_set() or begun + longest > self.deadline):
+                    return
+                yield candidate
+                longest = max(longest, time.perf_counter() - begun)
+
+
+def _along(machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike) -> FloatArray:
+    """Errors of the machines of all C on the validation examples of a region."""
+    if classes is not None and len(np.unique(region.labels)) == 1:
+        models = [ConstantExpert().fit(region.X, region.labels)]
+    else:
+        options = {"estimator": machine, "sample_weight": region.weights}
+        models = list(svm_path(region.X, region.labels, Cs, **options).models)
+    errors = region.errors(models, classes)
+    return np.append(errors, np.repeat(errors[-1], len(Cs) - len(errors)))  # if interrupted

@@ -1,0 +1,1 @@
+"""Soft mixtures of experts (thesis 3.5 and 6.2)."""

@@ -1,0 +1,133 @@
+r"""The learner that trains experts and gater jointly, by stochastic gradient with Adam's steps."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from widemargin._typing import FloatArray, IntArray
+from widemargin.inputs.rows import as_rows
+from widemargin.inputs.standardization import Standardization
+from widemargin.mixtures.soft.criteria import LEAST_LOG_VARIANCE, errors
+from widemargin.mixtures.soft.mixture import SoftLearner, SoftMixture
+from widemargin.training.loop import Tally
+from widemargin.training.model import Examples
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+OPERATIONS_PER_CALL = 300_000_000  # multiplications; some tens of milliseconds
+
+
+@dataclass
+class Steps:
+    """Adam's moments, and what was visited so far."""
+
+    first: NDArray[Any]
+    second: NDArray[Any]
+    count: int = 0
+    updates: int = 0
+    rows: int = 0  # examples of all calls,
+    weight: float = 0.0  # and the sum of their weights
+
+    def copy(self) -> "Steps":
+        counts = (self.count, self.updates, self.rows, self.weight)
+        return Steps(self.first.copy(), self.second.copy(), *counts)
+
+
+class GradientLearner(SoftLearner):
+    """Trains a `SoftMixture` in mini-batches; see `widemargin.training.loop.Learner`."""
+
+    def __init__(
+        self,
+        examples: Examples,
+        mixture: SoftMixture,
+        steps: Steps,
+        *,
+        batch: int,
+        decay: float,
+        threads: int,
+        variance_shares: FloatArray | None = None,
+    ) -> None:
+        super().__init__(examples, mixture, variance_shares)
+        self.steps, self.batch, self.decay, self.threads = steps, batch, decay, threads
+        self.controller = ThreadpoolController()
+        if mixture.standardize:
+            self._standardize()
+        dtype = mixture.parameters.dtype
+        self.inputs = mixture.inputs(examples.X, dtype)
+        self.y = examples.y.astype(dtype)
+        self.gradient = np.zeros_like(mixture.parameters)
+        operations = 3 * mixture.layout.n_parameters * batch
+        self.rows_per_call = batch * max(1, OPERATIONS_PER_CALL // operations)
+        steps.rows += len(self.order)
+        weights = examples.weights
+        steps.weight += float(len(self.order) if weights is None else weights[self.order].sum())
+
+    def _standardize(self) -> None:
+        """Statistics with these examples; the first layer then computes what it did before."""
+        moments = self.mixture.moments
+        before = Standardization(moments.mean, moments.variance, moments.weight)
+        moments.update(as_rows(self.examples.X), self.order, self.examples.weights)
+        if before.weight > 0:
+            weights = self.mixture.layout.views(self.mixture.parameters)
+            moments.carry_over(weights["first"], weights["first_bias"], before)
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        tally = Tally(0, 0.0, 0.0, 0.0)
+        with self.controller.limit(limits=self.threads, user_api="blas"):
+            for first in range(0, len(order), self.batch):
+                tally += self._step(order[first : first + self.batch], rate)
+        self.steps.updates += tally.updates
+        return tally
+
+    def _step(self, rows: IntArray, rate: float) -> Tally:
+        """One batch: forward, criterion, backward, update."""
+        mixture = self.mixture
+        layout, panel, y = mixture.layout, self.inputs.take(rows), self.y[rows]
+        weights, gradient = layout.views(mixture.parameters), layout.views(self.gradient)
+        done = layout.forward(weights, panel)
+        terms = mixture.criterion.terms(done.logits, done.outputs, y, weights["log_variance"])
+        scores = mixture.criterion.scores(done.logits, done.outputs)
+
+        of_rows = self.examples.weights
+        w = np.ones(len(rows)) if of_rows is None else of_rows[rows]
+        # the mean over a batch, in units of the mean weight: all weights doubled change nothing
+        share = (w * (self.steps.rows / self.steps.weight / len(rows))).astype(self.y.dtype)
+        slopes = share[:, None] * terms.logits, share[:, None, None] * terms.outputs
+        self.gradient[...] = 0
+        layout.backward(weights, panel, done, slopes, gradient)
+        gradient["log_variance"] += share @ terms.log_variance
+        self._adam(rate)
+        variance = weights["log_variance"]
+        np.maximum(variance, LEAST_LOG_VARIANCE, out=variance)
+        wrong = errors(scores, y, self.variance_shares)
+        return Tally(len(rows), float(terms.value @ w), float(wrong @ w), float(w.sum()))
+
+    def _adam(self, rate: float) -> None:
+        """θ ← (1 − λα) θ for weights, then θ ← θ − λ m̂ / (√v̂ + ε) (Loshchilov and Hutter)."""
+        layout, parameters, steps = self.mixture.layout, self.mixture.parameters, self.steps
+        steps.count += 1
+        for W in layout.decayed(layout.views(parameters)) if self.decay else ():
+            W *= 1 - rate * self.decay
+        steps.first += (1 - BETA_1) * (self.gradient - steps.first)
+        steps.second += (1 - BETA_2) * (self.gradient**2 - steps.second)
+        spread = np.sqrt(steps.second / (1 - BETA_2**steps.count)) + EPSILON
+        parameters -= rate / (1 - BETA_1**steps.count) * steps.first / spread
+
+    def measures(self, criterion: float) -> dict[str, float]:
+        return {}
+
+    def snapshot(self) -> tuple[NDArray[Any], Steps]:
+        return self.mixture.parameters.copy(), self.steps.copy()
+
+    def restore(self, state: tuple[NDArray[Any], Steps]) -> None:
+        self.mixture.parameters, self.steps = state[0].copy(), state[1].copy()
+
+    def attributes(self) -> dict[str, Any]:
+        steps = self.steps
+        moments = {"first": steps.first.copy(), "second": steps.second.copy()}
+        counts = {"count": steps.count, "rows": steps.rows, "weight": steps.weight}
+        found = super().attributes()
+        found["_state"] |= moments | counts
+        return found | {"n_updates_": steps.updates}

@@ -1,0 +1,299 @@
+r"""Networks as arrays, and the learner that trains them (``cpp/widemargin/network_*.hpp``).
+
+Parameters are one array, W⁰, b⁰, W¹, b¹, …, in the working precision; weights of the first layer
+belong to standardised inputs :math:`\hat x = (x - m)/s`. When more examples move the statistics,
+the first layer is changed so that the network computes what it did before.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from widemargin import _core
+from widemargin._runtime.blas import gemm_address, one_blas_thread
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.criteria import Criterion
+from widemargin.inputs.rows import as_rows
+from widemargin.inputs.standardization import Standardization
+from widemargin.reference.mlp import criterion as outputs_criterion
+from widemargin.training.loop import Tally
+from widemargin.training.model import Examples
+
+OPERATIONS_PER_CALL = 1_000_000_000  # multiplications; some 30 ms on two cores
+UPDATE_OPERATIONS = 8  # what the update of a parameter costs, in multiplications
+MIXING_OPERATIONS = 8  # what an output of an expert costs
+OPERATIONS_PER_THREAD = 2_000_000  # of a batch; with fewer a thread is not worth waiting for
+
+
+@dataclass
+class Architecture:
+    """Sizes of the layers, inputs and outputs included, and the transfer function between."""
+
+    units: IntArray
+    transfer: str
+
+    @property
+    def n_weights(self) -> int:
+        return int(np.sum(self.units[:-1] * self.units[1:]))
+
+    @property
+    def n_parameters(self) -> int:
+        return self.n_weights + int(self.units[1:].sum())
+
+    def layers(self, parameters: ArrayLike) -> list[tuple[ArrayLike, ArrayLike]]:
+        """Views of W and b of each layer."""
+        found, first = [], 0
+        for inputs, outputs in zip(self.units[:-1], self.units[1:], strict=True):
+            middle, end = first + inputs * outputs, first + (inputs + 1) * outputs
+            found.append(
+                (parameters[first:middle].reshape(inputs, outputs), parameters[middle:end])
+            )
+            first = end
+        return found
+
+    def start(self, random: np.random.RandomState, dtype: ArrayLike) -> NDArray[Any]:
+        """Uniform first weights and biases (Glorot and Bengio, 2010), as in scikit-learn."""
+        parameters = np.empty(self.n_parameters)
+        factor = 2.0 if self.transfer == "sigmoid" else 6.0
+        for W, b in self.layers(parameters):
+            bound = np.sqrt(factor / (W.shape[0] + W.shape[1]))
+            W[...] = random.uniform(-bound, bound, W.shape)
+            b[...] = random.uniform(-bound, bound, b.shape)
+        return parameters.astype(dtype)
+
+    def outputs(
+        self,
+        X: ArrayLike,
+        parameters: NDArray[Any],
+        statistics: tuple[FloatArray | None, FloatArray | None],
+        controller: ThreadpoolController,
+        threads: int,
+    ) -> FloatArray:
+        """f(x), a row an example."""
+        out = np.empty((X.shape[0], int(self.units[-1])))
+        worth = self.n_weights * X.shape[0] // OPERATIONS_PER_THREAD
+        with one_blas_thread(controller):
+            _core.network_outputs(
+                as_rows(X),
+                parameters,
+                units=self.units,
+                transfer=self.transfer,
+                gemm=gemm_address(wide=parameters.dtype == np.float64),
+                mean=statistics[0],
+                scale=statistics[1],
+                out=out,
+                threads=max(1, min(threads, worth)),
+            )
+        return out
+
+
+@dataclass
+class NetworkState:
+    """What training changes: parameters, the optimiser's moments, statistics of the inputs."""
+
+    parameters: NDArray[Any]
+    first: NDArray[Any]
+    second: NDArray[Any]
+    steps: int
+    updates: int
+    moments: Standardization
+
+    def copy(self) -> "NetworkState":
+        arrays = (self.parameters.copy(), self.first.copy(), self.second.copy())
+        return NetworkState(*arrays, self.steps, self.updates, self.moments)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How parameters follow the gradient; the core's names."""
+
+    solver: str
+    batch: int
+    momentum: float = 0.0
+    nesterov: bool = False
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+    mu: float = 0.0
+    nu: float = 0.0
+
+    @property
+    def needs_second(self) -> bool:
+        return self.solver != "sgd"
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """The criterion of a mixture of K experts; the network's outputs are the gater's scores.
+
+    See `widemargin.reference.hard_mixture.criterion`. The targets y then have C columns.
+    """
+
+    name: str  # tanh_mse, mse, likelihood
+    experts: NDArray[np.float32]  # what they say, L × K × C, in C order
+    parameter: float = 0.0
+
+
+class NetworkLearner:
+    """Trains a `NetworkState` on examples; see `widemargin.training.loop.Learner`.
+
+    For a regression `error_scale` holds 1/(K · variance) of each of the K targets.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        architecture: Architecture,
+        state: NetworkState,
+        criterion: Criterion | Mixed,
+        steps: Steps,
+        *,
+        standardize: bool,
+        threads: int,
+        error_scale: FloatArray | None = None,
+    ) -> None:
+        self.examples, self.architecture, self.state = examples, architecture, state
+        self.criterion, self.steps, self.threads = criterion, steps, threads
+        self.standardize, self.error_scale = standardize, error_scale
+        self.order = examples.order
+        self.rows = as_rows(examples.X)
+        self.controller = ThreadpoolController()
+        self.experts = criterion.experts if isinstance(criterion, Mixed) else None
+        labels = error_scale is None and self.experts is None
+        self.codes = labels and bool(architecture.units[-1] > 1)
+        self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
+        if standardize:
+            self._standardize()
+        operations = self._operations()
+        self.rows_per_call = steps.batch * max(1, int(OPERATIONS_PER_CALL / operations))
+        self.threads_per_batch = max(1, min(threads, operations // OPERATIONS_PER_THREAD))
+
+    def _operations(self) -> int:
+        """Multiplications of a step."""
+        updates = UPDATE_OPERATIONS * self.architecture.n_parameters
+        said = 0 if self.experts is None else MIXING_OPERATIONS * self.experts[:1].size
+        return (3 * self.architecture.n_weights + said) * self.steps.batch + updates
+
+    def _standardize(self) -> None:
+        """Statistics with these examples; the first layer then computes what it did before."""
+        moments = self.state.moments
+        before = replace(moments)
+        moments.update(self.rows, self.order, self.examples.weights)
+        if before.weight > 0:
+            W, b = self.architecture.layers(self.state.parameters)[0]
+            moments.carry_over(W, b, before)
+
+    @property
+    def statistics(self) -> tuple[FloatArray | None, FloatArray | None]:
+        moments = self.state.moments
+        return (moments.mean, moments.scale) if self.standardize else (None, None)
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        state, steps = self.state, self.steps
+        mean, scale = self.statistics
+        with one_blas_thread(self.controller):
+            tally = Tally(
+                *_core.network_pass(
+                    self.rows,
+                    state.parameters,
+                    state.first,
+                    state.second,
+                    units=self.architecture.units,
+                    transfer=self.architecture.transfer,
+                    gemm=gemm_address(wide=state.parameters.dtype == np.float64),
+                    mean=mean,
+                    scale=scale,
+                    order=order,
+                    batch=steps.batch,
+                    y=self.y,
+                    codes=self.codes,
+                    weights=self.examples.weights,
+                    error_scale=self.error_scale,
+                    experts=self.experts,
+                    criterion=self.criterion.name,
+                    parameter=self.criterion.parameter,
+                    solver=steps.solver,
+                    rate=rate,
+                    momentum=steps.momentum,
+                    nesterov=steps.nesterov,
+                    beta_1=steps.beta_1,
+                    beta_2=steps.beta_2,
+                    epsilon=steps.epsilon,
+                    mu=steps.mu,
+                    nu=steps.nu,
+                    steps=state.steps,
+                    threads=self.threads_per_batch,
+                )
+            )
+        state.steps += -(-len(order) // steps.batch)
+        state.updates += tally.updates
+        return tally
+
+    def scores(self, X: ArrayLike) -> FloatArray:
+        return self.architecture.outputs(
+            X, self.state.parameters, self.statistics, self.controller, self.threads
+        )
+
+    def validate(self) -> tuple[float, float] | None:
+        X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
+        if X is None or y is None or isinstance(self.criterion, Mixed):
+            return None
+        f = self.scores(X)
+        values, _ = outputs_criterion(self.criterion, y if self.codes else y.reshape(f.shape), f)
+        if self.error_scale is not None:
+            wrong = (y - f) ** 2 @ self.error_scale
+        elif self.codes:
+            wrong = (f.argmax(1) != y).astype(float)
+        else:
+            wrong = ((f[:, 0] > 0) != (y > 0)).astype(float)
+        mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
+        return float(mean[0]), float(mean[1])
+
+    def margin(self) -> float | None:
+        """ρ = 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
+        if self.error_scale is not None or self.experts is not None:
+            return None
+        W = self.architecture.layers(self.state.parameters)[-1][0]
+        norm = np.linalg.norm(W.astype(np.float64), axis=0).max()
+        return float(2.0 * (self.criterion.parameter or 1.0) / norm) if norm > 0 else float("inf")
+
+    def measures(self, criterion: float) -> dict[str, float]:
+        """J, where the decays are part of it."""
+        if self.steps.solver == "adamw" or not (self.steps.mu or self.steps.nu):
+            return {}
+        *hidden, (last, _) = self.architecture.layers(self.state.parameters.astype(np.float64))
+        squares = sum(float(np.sum(W**2)) for W, _ in hidden)
+        decayed = self.steps.mu * float(np.sum(last**2)) + self.steps.nu * squares
+        return {"objective": criterion + 0.5 * decayed}
+
+    def snapshot(self) -> NetworkState:
+        return self.state.copy()
+
+    def restore(self, state: NetworkState) -> None:
+        self.state = state.copy()
+
+    def attributes(self) -> dict[str, Any]:
+        state, moments = self.state, self.state.moments
+        mean, scale = moments.mean, moments.scale
+        shown = self.standardize
+        return {
+            "n_updates_": state.updates,
+            "feature_mean_": mean.copy() if shown else np.zeros_like(mean),
+            "feature_scale_": scale.copy() if shown else np.ones_like(scale),
+            "_units": self.architecture.units.copy(),
+            "_transfer": self.architecture.transfer,
+            "_parameters": state.parameters.copy(),
+            "_state": {
+                "first": state.first.copy(),
+                "second": state.second.copy(),
+                "steps": state.steps,
+                "solver": self.steps.solver,
+                "mean": mean,
+                "variance": moments.variance,
+                "weight": moments.weight,
+                "fixed": moments.fixed,
+            },
+        }

@@ -1,0 +1,154 @@
+r"""Kernel machines :math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` trained example by example.
+
+The examples are visited in blocks. Inside a block an update acts on the examples that follow
+through the block's own tile of the kernel (``cpp/widemargin/kernel_perceptron.hpp``); what the
+block's updates change elsewhere is one matrix product. So only columns of updated examples are
+ever computed, and always many at once.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+
+from widemargin import _core, criteria
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.kernels import Inputs, Kernel
+from widemargin.perceptrons.linear_learner import evaluate
+from widemargin.training.estimators import Examples
+from widemargin.training.loop import Tally
+
+BLOCK = 256  # examples a tile
+PANEL = 4096  # examples whose kernel columns are held at once
+
+
+def expand(kernel: Kernel, a: Inputs, b: Inputs, coefficients: FloatArray) -> FloatArray:
+    """k(a, b) @ coefficients, panel by panel."""
+    out = np.empty((len(a), coefficients.shape[1]))
+    for rows in gen_batches(len(a), PANEL):
+        out[rows] = kernel(a[rows], b) @ coefficients
+    return out
+
+
+@dataclass
+class DualState:
+    """Coefficients α y of the examples and, kept along, w·Φ(x) where it will be needed."""
+
+    coefficients: FloatArray  # (L, K)
+    b: FloatArray  # (K,)
+    f: FloatArray  # (L, K): w·Φ(x_l), without the bias
+    f_val: FloatArray | None  # the same for the validation examples
+    squared_norm: FloatArray  # ‖w_k‖²
+    updates: int
+
+
+@dataclass
+class Support:
+    """Examples with α > 0, as the user gave them, and their α y (one column an output)."""
+
+    vectors: ArrayLike
+    index: IntArray
+    coefficients: FloatArray
+
+    def join(self, other: "Support") -> "Support":
+        vectors = [self.vectors, other.vectors]
+        sparse = any(map(sp.issparse, vectors))  # calls may differ in layout
+        return Support(
+            sp.vstack(vectors, format="csr") if sparse else np.vstack(vectors),
+            np.concatenate([self.index, other.index]),
+            np.vstack([self.coefficients, other.coefficients]),
+        )
+
+
+class KernelLearner:
+    """Trains a `DualState`; see `widemargin.training.loop.Learner`."""
+
+    rows_per_call = BLOCK
+
+    def __init__(
+        self,
+        examples: Examples,
+        inputs: Inputs,
+        inputs_val: Inputs | None,
+        kernel: Kernel,
+        state: DualState,
+        earlier: Support | None,
+        bias_step: float,
+    ) -> None:
+        self.examples, self.inputs, self.inputs_val = examples, inputs, inputs_val
+        self.kernel, self.state, self.bias_step = kernel, state, bias_step
+        self.earlier = earlier
+        self.order = examples.order
+        self.criterion = criteria.Perceptron()
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        state, examples = self.state, self.examples
+        block = self.inputs[order]
+        tile = np.ascontiguousarray(self.kernel(block, block))
+        before = state.f[order]
+        step = np.zeros_like(before)
+        tally = Tally(
+            *_core.kernel_perceptron(
+                tile,
+                before.copy(),
+                state.b,
+                step,
+                y=examples.y[order],
+                weights=None if examples.weights is None else examples.weights[order],
+                one_against_rest=step.shape[1] > 1,
+                criterion=self.criterion.name,
+                parameter=self.criterion.parameter,
+                rate=rate,
+                bias_rate=rate * self.bias_step,
+            )
+        )
+        if tally.updates:
+            moved = np.flatnonzero(step.any(axis=1))
+            state.coefficients[order[moved]] += step[moved]
+            state.squared_norm += 2.0 * np.einsum("lk,lk->k", step, before)
+            state.squared_norm += np.einsum("lk,lm,mk->k", step, tile, step, optimize=True)
+            state.f += expand(self.kernel, self.inputs, block[moved], step[moved])
+            if state.f_val is not None and self.inputs_val is not None:
+                state.f_val += expand(self.kernel, self.inputs_val, block[moved], step[moved])
+            state.updates += tally.updates
+        return tally
+
+    def validate(self) -> tuple[float, float] | None:
+        state, examples = self.state, self.examples
+        if state.f_val is None:
+            return None
+        scores = state.f_val + state.b
+        return evaluate(scores, examples.y_val, examples.weights_val, self.criterion)
+
+    def margin(self) -> float:
+        squared = float(self.state.squared_norm.max())
+        return 2.0 / float(np.sqrt(squared)) if squared > 0 else float("inf")
+
+    def measures(self, criterion: float) -> dict[str, float]:
+        return {}
+
+    def snapshot(self) -> DualState:
+        return deepcopy(self.state)
+
+    def restore(self, state: DualState) -> None:
+        self.state = deepcopy(state)
+
+    def attributes(self) -> dict[str, Any]:
+        index = np.flatnonzero(self.state.coefficients.any(axis=1))
+        precomputed = self.inputs.index is not None
+        vectors = np.empty((0, 0)) if precomputed else self.examples.X[index]
+        support = Support(vectors, index, self.state.coefficients[index])
+        if self.earlier is not None:
+            support = self.earlier.join(support)
+        return {
+            "support_": support.index,
+            "support_vectors_": support.vectors,
+            "dual_coef_": support.coefficients.T.copy(),
+            "intercept_": self.state.b.copy(),
+            "n_updates_": self.state.updates,
+            "margin_": self.margin(),
+            "_squared_norm": self.state.squared_norm.copy(),
+        }

@@ -1,0 +1,305 @@
+r"""The Perceptron in the dual (Yuille 2.5).
+
+The weights of a perceptron are always :math:`w = \sum_l \alpha_l y_l \Phi(x_l)`, so it can be
+trained on the :math:`\alpha_l`, which count mistakes, and on inner products alone:
+
+.. math:: f(x) = \sum_l \alpha_l y_l k(x_l, x) + b,\qquad
+          \text{if } y_l f(x_l) \le 0:\quad \alpha_l \leftarrow \alpha_l + 1,\quad
+          b \leftarrow b + y_l R^2
+
+where R is the radius of the smallest ball around the examples in the feature space.
+"""
+
+from functools import lru_cache
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.rows import as_rows
+from widemargin.inputs.standardization import Standardization
+from widemargin.kernels import KERNELS, Inputs, Kernel
+from widemargin.perceptrons.kernel_learner import DualState, KernelLearner, Support, expand
+from widemargin.theory import enclosing_ball
+from widemargin.training.estimators import Examples, IterativeClassifier
+
+__all__ = ["KernelPerceptron"]
+
+BALL_TOLERANCE = 1e-4
+
+
+class KernelPerceptron(IterativeClassifier):
+    r"""Perceptron in the dual, with any kernel (Yuille 2.5).
+
+    Trains :math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b`. Each mistake adds 1 to its
+    :math:`\alpha_l` and :math:`y_l R^2` to the bias, with R the radius of the smallest ball that
+    holds the examples in feature space. More than two classes are learnt one against the rest.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel; a callable gets two sets of (standardised) examples and returns the matrix of
+        kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance), "auto" 1/n_features.
+    degree : float, default=3
+        The degree of poly.
+    coef0 : float, default=0.0
+        The constant of poly and sigmoid.
+    radius : float or None, default=None
+        R of the bias step. None: the smallest enclosing ball, within a hundredth of a per cent.
+    fit_intercept : bool, default=True
+        Whether to train the bias b.
+    standardize : bool, default=True
+        Whether to give every input mean 0 and variance 1, sparse inputs implicitly; a precomputed
+        kernel has no inputs to standardise. With `partial_fit`, the statistics are those of the
+        first call, since the kernel must not change.
+    max_iter : int, default=100
+        The largest number of epochs.
+    tol : float or None, default=1e-3
+        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
+        epochs (the validation error, with early stopping). None: never.
+    shuffle : bool, default=True
+        Whether each epoch visits the examples in a new random order.
+    early_stopping : bool, default=False
+        Whether to stop by, and return the state of, the lowest error on validation examples.
+    validation_fraction : float, default=0.1
+        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+    n_iter_no_change : int, default=5
+        How many epochs without progress to wait.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    time_limit : float or None, default=None
+        Seconds after which training stops.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last state. A precomputed kernel must then be that of the
+        same examples in the same order; only their number can be checked.
+    verbose : int, default=0
+        Whether to print a line an epoch.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the orders and the held-out part.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray or CSR array of shape (n_support, n_features)
+        The examples with α > 0. Empty, of shape (0, 0), for a precomputed kernel, whose
+        support vectors are known by their row numbers `support_` alone.
+    support_ : ndarray of shape (n_support,)
+        Their row numbers in the last training set; −1 for those of earlier calls.
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        α y.
+    intercept_ : ndarray of shape (1 or n_classes,)
+        The bias.
+    radius_, gamma_ : float
+        R and γ as used.
+    n_updates_, margin_, classes_, n_iter_, best_iter_, converged_, stop_reason_
+        As in `Perceptron`.
+    history_, fit_time_
+        As in `Perceptron`.
+
+    See Also
+    --------
+    Perceptron : The primal algorithm.
+
+    References
+    ----------
+    A. Yuille, *Perceptron and Support Vector Machine*, lecture notes, 2014, section 2.5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from widemargin import KernelPerceptron
+    >>> X, y = make_circles(200, factor=0.4, noise=0.05, random_state=0)
+    >>> clf = KernelPerceptron(random_state=0).fit(X, y)
+    >>> clf.score(X, y)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **IterativeClassifier._parameter_constraints,
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Real],
+        "radius": [Interval(Real, 0, None, closed="left"), None],
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+    }
+    _fixed_parameters: ClassVar[tuple[str, ...]] = (
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "standardize",
+    )
+
+    support_: IntArray
+    dual_coef_: FloatArray
+    intercept_: FloatArray
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        radius: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        max_iter: int = 100,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: ArrayLike = None,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: ArrayLike = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _learner(self, examples: Examples, *, resume: bool) -> KernelLearner:
+        X = examples.X
+        if not resume:
+            self._check_options(X)
+            self._measure(examples)
+        inputs = self._inputs(X)
+        inputs_val = None if examples.X_val is None else self._inputs(examples.X_val)
+        kernel = self._kernel()
+        if not resume:
+            self.radius_ = self._radius(kernel, inputs[examples.order])
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        state = DualState(
+            coefficients=np.zeros((len(inputs), outputs)),
+            b=self.intercept_.copy() if resume else np.zeros(outputs),
+            f=np.zeros((len(inputs), outputs)),
+            f_val=None if inputs_val is None else np.zeros((len(inputs_val), outputs)),
+            squared_norm=self._squared_norm.copy() if resume else np.zeros(outputs),
+            updates=self.n_updates_,
+        )
+        earlier = self._resume(state, X, inputs, inputs_val, kernel) if resume else None
+        bias_step = self.radius_**2 if self.fit_intercept else 0.0
+        return KernelLearner(examples, inputs, inputs_val, kernel, state, earlier, bias_step)
+
+    def _check_options(self, X: ArrayLike) -> None:
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' needs a square matrix of kernel values, got {X.shape}"
+            )
+        if callable(self.kernel) and self.standardize and sp.issparse(X):
+            raise ValueError(
+                "standardize=True would fill sparse inputs for a kernel that is a function; "
+                "use standardize=False or a named kernel"
+            )
+
+    def _measure(self, examples: Examples) -> None:
+        """Statistics of the inputs and, from them, γ."""
+        X = examples.X
+        self.feature_mean_ = self.feature_scale_ = None
+        if self.kernel == "precomputed":
+            return
+        moments = Standardization.empty(X.shape[1])
+        moments.update(as_rows(X), examples.order, examples.weights)
+        variance = moments.variance.mean() + moments.mean.var()  # of all entries together
+        if self.standardize:
+            self.feature_mean_, self.feature_scale_ = moments.mean, moments.scale
+            variance = np.mean(moments.variance / moments.scale**2)
+        if isinstance(self.gamma, str):
+            spread = variance if self.gamma == "scale" and variance > 0 else 1.0
+            self.gamma_ = 1.0 / (X.shape[1] * spread)
+        else:
+            self.gamma_ = float(self.gamma)
+
+    def _inputs(self, X: ArrayLike) -> Inputs:
+        if self.kernel == "precomputed":
+            return Inputs.precomputed(X.toarray() if sp.issparse(X) else X)
+        return Inputs.of(X, self.feature_mean_, self.feature_scale_)
+
+    def _kernel(self) -> Kernel:
+        gamma = 1.0 if self.kernel == "precomputed" else self.gamma_
+        return Kernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _radius(self, kernel: Kernel, inputs: Inputs) -> float:
+        if self.radius is not None or not self.fit_intercept:
+            return float(self.radius or 0.0)
+        every = np.arange(len(inputs))
+        index = every if inputs.index is None else inputs.index
+
+        @lru_cache(maxsize=64)
+        def column(l: int) -> FloatArray:
+            return kernel(inputs, inputs[l : l + 1])[:, 0]
+
+        diagonal = inputs.x[every, index] if inputs.index is not None else kernel.diagonal(inputs)
+        return enclosing_ball(column, diagonal, tol=BALL_TOLERANCE).radius
+
+    def _resume(
+        self,
+        state: DualState,
+        X: ArrayLike,
+        inputs: Inputs,
+        inputs_val: Inputs | None,
+        kernel: Kernel,
+    ) -> Support | None:
+        """Brings w·Φ(x) of the new examples up to date; what remains of earlier examples."""
+        coefficients = self.dual_coef_.T
+        if self._same_examples(X):
+            state.coefficients[self.support_] = coefficients
+            support, earlier = inputs[self.support_], None
+        elif self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' knows nothing of the kernel between new examples and those "
+                "of earlier calls; use fit on the whole matrix"
+            )
+        else:
+            support = self._inputs(self.support_vectors_)
+            earlier = Support(self.support_vectors_, np.full(len(self.support_), -1), coefficients)
+        if len(support):
+            state.f += expand(kernel, inputs, support, coefficients)
+            if inputs_val is not None and state.f_val is not None:
+                state.f_val += expand(kernel, inputs_val, support, coefficients)
+        return earlier
+
+    def _same_examples(self, X: ArrayLike) -> bool:
+        """Whether the support vectors are rows of X, at their places: fit goes on with its set."""
+        if self.kernel == "precomputed":  # has no vectors to compare
+            return bool(X.shape[0] == X.shape[1])
+        support = self.support_
+        if np.any(support < 0) or np.any(support >= X.shape[0]):
+            return False
+        difference = X[support] != self.support_vectors_
+        return not (difference.nnz if sp.issparse(difference) else np.any(difference))
+
+    def _scores(self, X: ArrayLike) -> FloatArray:
+        coefficients = self.dual_coef_.T
+        if self.kernel == "precomputed":
+            return np.asarray(X[:, self.support_] @ coefficients) + self.intercept_
+        inputs, support = self._inputs(X), self._inputs(self.support_vectors_)
+        return expand(self._kernel(), inputs, support, coefficients) + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,346 @@
+r"""Perceptrons: the original one and the Margin Perceptron.
+
+Both train :math:`f(x) = w \cdot x + b`, example by example, from zero. For each example *l*:
+
+.. math:: \text{if } y_l f(x_l) \le \beta:\quad
+          w \leftarrow w + \lambda y_l x_l,\quad b \leftarrow b + \lambda y_l
+
+which is stochastic gradient on the criterion :math:`|\beta - y f(x)|_+`. The original Perceptron
+(Algorithm 3.1) has β = 0, so λ only scales the weights; the Margin Perceptron (Algorithm 8.1) has
+β = 1, and λ and the number of updates control its margin ρ = 2/‖w‖ (Theorems 8.2 and 8.3).
+"""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from widemargin import criteria
+from widemargin._typing import ArrayLike
+from widemargin.perceptrons.linear_learner import LinearClassifier, LinearLearner
+from widemargin.schedules import SCHEDULES
+from widemargin.training.estimators import Examples
+
+__all__ = ["MarginPerceptron", "Perceptron"]
+
+AUTO_STEP = 0.1  # the part of the margin by which an update moves its own example
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+class Perceptron(LinearClassifier):
+    r"""Rosenblatt's Perceptron (Algorithm 3.1).
+
+    Minimises :math:`\frac1L \sum_l |-y_l f(x_l)|_+` by stochastic gradient, and stops when an
+    epoch makes no mistake. More than two classes are learnt one against the rest.
+
+    If some *u* separates the classes, :math:`y_l\, u \cdot x_l \ge 1`, then with its margin
+    :math:`\rho = 2/\|u\|` and :math:`R \ge \|x_l\|` the number of mistakes ``n_updates_`` is at
+    most (Novikoff)
+
+    .. math:: \frac{4 R^2}{\rho^2} = \frac{R^2}{\gamma^2}
+
+    where :math:`\gamma = \rho/2` is the half margin, the distance from the hyperplane to the
+    nearest example. With a bias, examples count as :math:`(x, 1)`, so that :math:`R^2` becomes
+    :math:`R^2 + 1`; see `widemargin.theory.novikoff_bound`.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to train the bias b.
+    max_iter : int, default=1000
+        The largest number of epochs.
+    tol : float or None, default=1e-3
+        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
+        epochs (the validation error, with early stopping). None: never.
+    shuffle : bool, default=True
+        Whether each epoch visits the examples in a new random order.
+    eta0 : float, default=1.0
+        The step λ; with weights started at zero it does not change what is predicted.
+    average : bool, default=False
+        Whether to return the mean of the weights over all steps: less noise, same cost.
+    standardize : bool, default=False
+        Whether to give every input mean 0 and variance 1, without changing or filling the data.
+    feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
+        Φ of a Φ-machine (thesis 3.3). A name stands for scikit-learn's map of standardised inputs:
+        `PolynomialFeatures` (degree 2), `RBFSampler` or `Nystroem` (500 components).
+    early_stopping : bool, default=False
+        Whether to stop by, and return the weights of, the lowest error on validation examples.
+    validation_fraction : float, default=0.1
+        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+    n_iter_no_change : int, default=5
+        How many epochs without progress to wait.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    time_limit : float or None, default=None
+        Seconds after which training stops.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last state.
+    n_jobs : int or None, default=None
+        Threads for more than two classes and for prediction; the result does not depend on it.
+    verbose : int, default=0
+        Whether to print a line an epoch.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the orders and the held-out part.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1 or n_classes, n_features)
+        Weights for the inputs as given (not standardised).
+    intercept_ : ndarray of shape (1 or n_classes,)
+        The biases that go with them.
+    classes_ : ndarray
+        The classes.
+    n_updates_ : int
+        The number of updates: the mistake count of the theory.
+    margin_ : float
+        ρ = 2/‖w‖, for the inputs as trained on (the smallest, for more than two classes).
+    n_iter_, best_iter_ : int
+        Epochs run, and the epoch whose weights were kept.
+    converged_ : bool
+        Whether training ended by its own rule.
+    stop_reason_ : str
+        "no_update", "tol", "early_stopping", "max_iter", "time_limit", "interrupted", "callback".
+    history_ : list of dict
+        One record an epoch: updates, criterion and error (each example measured just before its
+        own update), validation criterion and error, margin, seconds.
+    fit_time_ : float
+        Seconds of training.
+    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+        The statistics of standardised inputs.
+    feature_map_ : transformer
+        The fitted feature map, if any.
+
+    See Also
+    --------
+    MarginPerceptron : Keeps the margin under control.
+    KernelPerceptron : The same algorithm in the dual, with a kernel.
+
+    References
+    ----------
+    F. Rosenblatt, *The perceptron: a perceiving and recognizing automaton*, 1957; R. Collobert,
+    *Large Scale Machine Learning*, 2004, Algorithm 3.1.
+
+    Examples
+    --------
+    >>> from widemargin import Perceptron
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> clf = Perceptron(shuffle=False).fit(X, [0, 0, 0, 1])
+    >>> clf.predict(X), clf.converged_
+    (array([0, 0, 0, 1]), True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearClassifier._parameter_constraints,
+        "eta0": [_POSITIVE],
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        eta0: float = 1.0,
+        average: bool = False,
+        standardize: bool = False,
+        feature_map: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: ArrayLike = None,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: ArrayLike = 0,
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.eta0 = eta0
+        self.average = average
+        self.standardize = standardize
+        self.feature_map = feature_map
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _criterion(self) -> criteria.Criterion:
+        return criteria.Perceptron()
+
+    def _rate(self) -> tuple[str, float, float, float]:
+        return ("constant", self.eta0, 0.0, 0.0)
+
+
+class MarginPerceptron(LinearClassifier):
+    r"""Margin Perceptron: the margin criterion without weight decay (Algorithm 8.1).
+
+    Minimises :math:`\frac1L \sum_l |\beta - y_l f(x_l)|_+` by stochastic gradient. There is no
+    weight decay: the step λ and early stopping control the margin instead. After *t* updates with
+    a constant step (Theorem 8.3),
+
+    .. math:: \rho_t \ge \frac{2\beta/\lambda}{\sqrt{t\,(2\beta/\lambda + R^2 + 1)}}
+
+    (see `widemargin.theory.margin_bound`). Inputs are standardised by default, also
+    sparse ones, without filling them. More than two classes are learnt one against the rest.
+
+    Parameters
+    ----------
+    margin : float, default=1.0
+        β: an example is updated when :math:`y f(x) \le \beta`.
+    learning_rate : float or "auto", default="auto"
+        The step λ of the first epoch. "auto" is :math:`0.1\,\beta / (\overline{\|x\|^2} + 1)`: an
+        update moves f(x) of its own example by a tenth of the margin. With `partial_fit`, from
+        the examples of the first call.
+    schedule : {"constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, default="decay"
+        How λ changes; see `widemargin.schedules.make_schedule`. The last three end at `max_iter`.
+    decay : float, default=0.1
+        λ/(1 + decay · epoch), for ``schedule="decay"``.
+    power_t : float, default=0.5
+        λ/(1 + epoch)^power_t, for ``schedule="invscaling"``.
+    fit_intercept : bool, default=True
+        Whether to train the bias b.
+    max_iter : int, default=200
+        The largest number of epochs.
+    tol : float or None, default=1e-4
+        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
+        epochs (the validation error, with early stopping). None: never.
+    shuffle : bool, default=True
+        Whether each epoch visits the examples in a new random order.
+    average : bool, default=False
+        Whether to return the mean of the weights over all steps.
+    standardize : bool, default=True
+        Whether to give every input mean 0 and variance 1, without changing or filling the data.
+    feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
+        Φ of a Φ-machine, as in `Perceptron`.
+    early_stopping : bool, default=False
+        Whether to stop by, and return the weights of, the lowest error on validation examples.
+    validation_fraction : float, default=0.1
+        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+    n_iter_no_change : int, default=10
+        How many epochs without progress to wait.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    time_limit : float or None, default=None
+        Seconds after which training stops.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last state.
+    n_jobs : int or None, default=None
+        Threads for more than two classes and for prediction; the result does not depend on it.
+    verbose : int, default=0
+        Whether to print a line an epoch.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the orders and the held-out part.
+
+    Attributes
+    ----------
+    margin_ : float
+        ρ = 2β/‖w‖, for the inputs as trained on (the smallest, for more than two classes).
+    learning_rate_ : float
+        λ as used.
+    coef_, intercept_, classes_, n_updates_, n_iter_, best_iter_, converged_
+        As in `Perceptron`.
+    stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
+        As in `Perceptron`.
+
+    See Also
+    --------
+    Perceptron : The original algorithm, without a margin.
+
+    Notes
+    -----
+    Each call of `partial_fit` counts as one epoch of the schedule, however few examples it gets:
+    with a stream of small batches, "decay" and "invscaling" would soon stop the learning, so use
+    ``schedule="constant"`` there, or `fit_stream`, for which a pass over the stream is an epoch.
+
+    References
+    ----------
+    R. Collobert, *Large Scale Machine Learning*, 2004, Algorithm 8.1 and Theorems 8.2, 8.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from widemargin import MarginPerceptron
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = MarginPerceptron(random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.97
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LinearClassifier._parameter_constraints,
+        "margin": [_POSITIVE],
+        "learning_rate": [StrOptions({"auto"}), _POSITIVE],
+        "schedule": [StrOptions(set(SCHEDULES))],
+        "decay": [Interval(Real, 0, None, closed="left")],
+        "power_t": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        margin: float = 1.0,
+        learning_rate: float | str = "auto",
+        schedule: str = "decay",
+        decay: float = 0.1,
+        power_t: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = 200,
+        tol: float | None = 1e-4,
+        shuffle: bool = True,
+        average: bool = False,
+        standardize: bool = True,
+        feature_map: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        class_weight: ArrayLike = None,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: ArrayLike = None,
+    ) -> None:
+        self.margin = margin
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.decay = decay
+        self.power_t = power_t
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.average = average
+        self.standardize = standardize
+        self.feature_map = feature_map
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _criterion(self) -> criteria.Criterion:
+        return criteria.Margin(self.margin)
+
+    def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
+        learner = super()._learner(examples, resume=resume)
+        if self.learning_rate != "auto":
+            self.learning_rate_ = float(self.learning_rate)
+        elif not resume:
+            self.learning_rate_ = AUTO_STEP * self.margin / (learner.mean_squared_norm() + 1.0)
+        return learner
+
+    def _rate(self) -> tuple[str, float, float, float]:
+        return (self.schedule, self.learning_rate_, self.decay, self.power_t)

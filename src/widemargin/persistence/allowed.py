@@ -1,0 +1,117 @@
+"""What a model file may hold: classes, types and parameters; everything else is refused."""
+
+import inspect
+import re
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widemargin.persistence.classes import find_class, public_name
+
+MAX_DEPTH = 100  # levels of nesting; far above any real pipeline, far below Python's stack
+MAX_TEXT_BYTES = 2**30  # memory that one array of fixed-width strings may ask for
+
+SKLEARN_CLASSES: dict[str, frozenset[str]] = {
+    module: frozenset(names.split())
+    for module, names in {
+        "sklearn.compose": "ColumnTransformer",
+        "sklearn.decomposition": "PCA TruncatedSVD",
+        "sklearn.feature_extraction": "DictVectorizer FeatureHasher",
+        "sklearn.feature_extraction.text": (
+            "CountVectorizer HashingVectorizer TfidfTransformer TfidfVectorizer"
+        ),
+        "sklearn.feature_selection": "VarianceThreshold",
+        "sklearn.impute": "MissingIndicator SimpleImputer",
+        "sklearn.kernel_approximation": (
+            "AdditiveChi2Sampler Nystroem PolynomialCountSketch RBFSampler SkewedChi2Sampler"
+        ),
+        "sklearn.multioutput": "MultiOutputRegressor",
+        "sklearn.pipeline": "FeatureUnion Pipeline",
+        "sklearn.preprocessing": (
+            "Binarizer FunctionTransformer KBinsDiscretizer LabelBinarizer LabelEncoder "
+            "MaxAbsScaler MinMaxScaler Normalizer OneHotEncoder OrdinalEncoder "
+            "PolynomialFeatures PowerTransformer QuantileTransformer RobustScaler "
+            "SplineTransformer StandardScaler"
+        ),
+        "sklearn.random_projection": "GaussianRandomProjection SparseRandomProjection",
+    }.items()
+}
+
+# Parameters through which a file could reach code or other files: a function to call, a folder of
+# pickled results (joblib.Memory), documents given as file names.  Only these values are stored.
+PINNED: dict[str, dict[str, str | None]] = {
+    "sklearn.pipeline.Pipeline": {"memory": None},
+    "sklearn.preprocessing.FunctionTransformer": {"func": None, "inverse_func": None},
+    "sklearn.feature_extraction.text.CountVectorizer": {"input": "content"},
+    "sklearn.feature_extraction.text.HashingVectorizer": {"input": "content"},
+    "sklearn.feature_extraction.text.TfidfVectorizer": {"input": "content"},
+}
+
+# Observers of the training, not part of the model.
+SKIPPED_ATTRIBUTES = frozenset({"_skl_callbacks"})
+
+NUMBER_TYPES = (
+    *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    *(np.float16, np.float32, np.float64, np.complex64, np.complex128),
+)
+TYPES: dict[str, type] = {
+    f"{cls.__module__}.{cls.__name__}": cls
+    for cls in (bool, int, float, str, object, np.str_, np.object_, *NUMBER_TYPES)
+}
+TYPE_NAMES = {cls: name for name, cls in TYPES.items()}
+SPARSE: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix)
+}
+SPARSE_NAMES = {cls: name for name, cls in SPARSE.items()}
+
+DTYPE = re.compile(r"[<>|][biufcmMUO]\d{0,9}(\[\d{0,9}[a-zA-Z]{1,2}\])?", re.ASCII)
+
+
+def class_name(cls: type) -> str | None:
+    """Name under which instances of `cls` are stored, or None when they may not be.
+
+    It is the public name: private modules move between versions.
+    """
+    for module, names in SKLEARN_CLASSES.items():
+        if cls.__name__ in names and getattr(import_module(module), cls.__name__) is cls:
+            return f"{module}.{cls.__name__}"
+    return public_name(cls)
+
+
+def resolve_class(name: str) -> type:
+    """Class called `name`, if it is on the list; the opposite of `class_name`."""
+    module, _, short = name.rpartition(".")
+    if short in SKLEARN_CLASSES.get(module, ()):
+        return getattr(import_module(module), short)  # type: ignore[no-any-return]
+    if not name.startswith("widemargin."):
+        raise ValueError(f"class {name!r} is not one that a model file may name")
+    return find_class(name)
+
+
+def constructor_defaults(cls: type) -> dict[str, Any]:
+    """Constructor parameters of `cls` with their defaults (`inspect.Parameter.empty` if none)."""
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {p.name: p.default for p in parameters if p.kind not in variadic}
+
+
+def is_key(key: Any) -> bool:
+    """Whether a dictionary or set of a model may have this key."""
+    if type(key) is tuple:
+        return all(map(is_key, key))
+    return key is None or isinstance(key, (bool, int, float, str, np.generic))
+
+
+def is_numeric(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of `dtype` become tensors: all but text, objects, records, long doubles."""
+    return dtype.kind in "biumM" or (dtype.kind in "fc" and dtype.char not in "gG")
+
+
+def storage_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Type of the tensor for an array of `dtype`: safetensors knows no dates, few complex."""
+    if dtype.kind in "mM":
+        return np.dtype("<i8")
+    return np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype

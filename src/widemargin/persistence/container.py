@@ -1,0 +1,132 @@
+"""The file itself: a safetensors file whose metadata is a JSON header with a digest."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sklearn
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from widemargin._runtime.files import PathLike, atomic_path
+from widemargin.persistence.decode import DECODING_ERRORS
+from widemargin.persistence.history import upgrade
+
+FORMAT = 2  # 1: classes under the names of their modules (history.py)
+MAX_HEADER_BYTES = 90_000_000  # safetensors reads headers of at most 100 MB
+
+Header = dict[str, Any]
+Tensors = dict[str, np.ndarray]
+
+
+class ModelFileError(ValueError):
+    """A file is not a model that this version of widemargin can load; the message says why."""
+
+
+def damaged(path: PathLike, what: str) -> ModelFileError:
+    """Error for a file whose content cannot be right."""
+    return ModelFileError(f"{path}: {what}; the file is damaged, get it again from its source")
+
+
+def versions() -> Header:
+    """Versions of the format and of the packages that decide what a file means."""
+    import widemargin  # here, because widemargin's own __init__ may import this module
+
+    own = str(getattr(widemargin, "__version__", "unknown"))
+    return {
+        "format": FORMAT,
+        "widemargin": own,
+        "sklearn": sklearn.__version__,
+        "numpy": np.__version__,
+    }
+
+
+def digest(header: Header, tensors: Tensors) -> str:
+    """SHA-256 over the header and over the name, type, shape and bytes of each tensor."""
+    total = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        total.update(json.dumps([name, tensor.dtype.str, tensor.shape]).encode())
+        total.update(tensor.reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
+
+
+def write(path: PathLike, model: Any, tensors: Tensors) -> None:
+    """Write the JSON tree of a model and its tensors to one file, all or nothing."""
+    header = versions() | {"model": model}
+    text = json.dumps(header | {"digest": digest(header, tensors)}, allow_nan=False)
+    # The header is JSON inside JSON, and quotes are escaped a second time.
+    if len(json.dumps(text)) + sum(map(len, tensors)) > MAX_HEADER_BYTES:
+        raise ValueError("the model holds too much text for a model file; use pickle")
+    with atomic_path(path) as temporary:
+        try:
+            save_file(tensors, temporary, metadata={"widemargin": text})
+        except SafetensorError as error:
+            raise OSError(f"{path} cannot be written: {error}") from error
+
+
+def read(path: PathLike) -> tuple[Header, Tensors]:
+    """Header, without its digest, and tensors of a file that is as it was written."""
+    header, tensors = _open(path, with_tensors=True)
+    if header.pop("digest") != digest(header, tensors):
+        raise damaged(path, "its digest does not match its content")
+    return header, tensors
+
+
+def read_header(path: PathLike) -> tuple[Header, dict[str, str]]:
+    """Header, and dtype and shape of each tensor; the digest is not compared."""
+    return _open(path, with_tensors=False)
+
+
+def _open(path: PathLike, *, with_tensors: bool) -> tuple[Header, dict[str, Any]]:
+    with open(path, "rb"):
+        pass  # a missing file or a folder is an OSError, not a damaged model
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            header = _header(path, file.metadata())
+            names = list(file.keys())
+            if with_tensors:
+                return header, {name: file.get_tensor(name) for name in names}
+            slices = {name: file.get_slice(name) for name in names}
+            return header, {n: f"{s.get_dtype()} {s.get_shape()}" for n, s in slices.items()}
+    except ModelFileError:
+        raise
+    except (SafetensorError, OSError, *DECODING_ERRORS) as error:
+        raise damaged(path, f"it is no complete model file ({error})") from error
+
+
+def _header(path: PathLike, metadata: Mapping[str, str] | None) -> Header:
+    text = (metadata or {}).get("widemargin")
+    if text is None:
+        raise ModelFileError(
+            f"{path}: a safetensors file that widemargin did not write; give a model saved "
+            "with widemargin.persistence.save"
+        )
+    header: Header = _parse(text)
+    # The format comes first: a newer one may have other fields and another digest.
+    if type(header["format"]) is not int or header["format"] < 1:
+        raise damaged(path, f"it has the unknown format {header['format']!r}")
+    if header["format"] > FORMAT:
+        raise ModelFileError(
+            f"{path}: written by widemargin {header.get('widemargin')} (format "
+            f"{header['format']}); this version reads up to format {FORMAT}: upgrade widemargin"
+        )
+    if header.keys() != {*versions(), "model", "digest"}:
+        raise damaged(path, f"its header has the fields {sorted(header)}")
+    return header
+
+
+def model_of(header: Header) -> Any:
+    """The JSON tree of the model, with the names that this version uses."""
+    return header["model"] if header["format"] == FORMAT else upgrade(header["model"])
+
+
+def _parse(text: str) -> Any:
+    """JSON without Python's additions ``NaN`` and ``Infinity``, which are never written."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)

@@ -1,0 +1,209 @@
+"""Columns of CSV and Parquet files as the arrays of a chunk."""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widemargin import _core
+from widemargin.tables import DataFileError, table_encoder, text_columns
+from widemargin.tables.arrow import MISSING, clean, features, floats, is_text, target_array
+from widemargin.tables.formats import require_pyarrow
+from widemargin.tables.readers import check_names
+from widemargin.tables.table import find_column
+
+Where = Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asked for, before a file was opened."""
+
+    target: str | int
+    columns: tuple[str | int, ...] | None
+    encoder: Any
+    target_is_text: bool | None
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a stream, as its first chunk and the user's wishes settle them."""
+
+    inputs: tuple[str, ...]
+    target: str
+    text: frozenset[str]  # columns, the target included, that are read as text
+    types: dict[str, Any]  # Arrow types that CSV text is read as
+    encoder: Any
+    dtype: Any
+    parse: bool  # CSV: strings may hold numbers and missing values
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read."""
+        return [*self.inputs, self.target]
+
+    def check_present(self, names: Container[str], path: Path) -> None:
+        """Refuse a file that lacks a column."""
+        if absent := [name for name in self.names if name not in names]:
+            raise DataFileError(
+                f"{path}: lacks the column {absent[0]!r} of the first file; give files with the "
+                "same columns"
+            )
+
+    def columns_of(self, table: Any, path: Path) -> dict[str, Any]:
+        """Cleaned columns by name."""
+        return {
+            name: clean(
+                table.column(name),
+                f"{path}: column {name!r}",
+                as_text=name in self.text,
+                parse=self.parse,
+            )
+            for name in self.names
+        }
+
+    def X(self, columns: dict[str, Any], path: Path, where: Where) -> Any:
+        """The inputs of a chunk."""
+        if self.encoder is None:
+            return self._numbers(columns, where)
+        for name in self.inputs:
+            if is_text(columns[name]) and name not in self.text:
+                raise self._not_a_number(name, columns[name], where)
+        _check_infinite({name: columns[name] for name in self.inputs}, where)
+        chosen = [columns[name] for name in self.inputs]
+        X = self.encoder.transform(features(chosen, self.inputs, frame=True, path=path))
+        return (sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)).astype(self.dtype)
+
+    def y(self, columns: dict[str, Any], where: Where) -> np.ndarray:
+        """The target of a chunk."""
+        pa = require_pyarrow()
+        column = columns[self.target]
+        missing = pa.compute.is_null(column, nan_is_null=True)
+        if (row := pa.compute.index(missing, True).as_py()) >= 0:
+            raise DataFileError(
+                f"{where(row)}: the target {self.target!r} is missing; fill it in, or remove it"
+            )
+        if is_text(column) and self.target not in self.text:
+            row = _first_word(column)
+            raise DataFileError(
+                f"{where(row)}: the target is {column[row].as_py()!r}, not a number as "
+                "others; mend it, or name all classes, as text, in classes="
+            )
+        return target_array(column, self.target)
+
+    def _numbers(self, columns: dict[str, Any], where: Where) -> np.ndarray:
+        numbers = []
+        for name in self.inputs:
+            if is_text(columns[name]):
+                raise self._not_a_number(name, columns[name], where)
+            with np.errstate(over="ignore"):
+                values = floats(columns[name]).astype(self.dtype, copy=False)
+            numbers.append(np.ascontiguousarray(values))
+        X = np.empty((len(columns[self.target]), len(numbers)), self.dtype)
+        if not _core.interleave(numbers, X):
+            for name, values in zip(self.inputs, numbers, strict=True):
+                self._check_finite(values, name, where)
+        return X
+
+    def _check_finite(self, values: np.ndarray, name: str, where: Where) -> None:
+        bad = np.flatnonzero(~np.isfinite(values))
+        if bad.size:
+            what = "missing" if np.isnan(values[bad[0]]) else f"infinite as {self.dtype}"
+            raise DataFileError(
+                f"{where(int(bad[0]))}: column {name!r} is {what}, where the first chunk has "
+                "numbers only; fill it in, or give encoder= a fitted table_encoder"
+            )
+
+    def _not_a_number(self, name: str, column: Any, where: Where) -> DataFileError:
+        row = _first_word(column)
+        return DataFileError(
+            f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where the rows before "
+            "have numbers; mend the value, or leave it empty"
+        )
+
+
+def is_number(text: str | None) -> bool:
+    """Whether a value of a CSV file is a number, or missing."""
+    if text is None or text.strip() in MISSING:
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python's own notation
+
+
+def _first_word(column: Any) -> int:
+    """The first row of a column of text that holds no number."""
+    return next(row for row, value in enumerate(column.to_pylist()) if not is_number(value))
+
+
+def learn(table: Any, path: Path, wanted: Wanted, *, parse: bool) -> Schema:
+    """The schema that the first rows of a stream suggest."""
+    names = [str(name).strip() for name in table.column_names]
+    check_names(names, path)
+    table = table.rename_columns(names)
+    target = names[find_column(names, wanted.target, path)]
+    if wanted.columns is None:
+        inputs = tuple(name for name in names if name != target)
+    else:
+        inputs = tuple(names[find_column(names, column, path)] for column in wanted.columns)
+    if not inputs or target in inputs:
+        raise DataFileError(
+            f"{path}: needs a target and at least one other column as input; the target is "
+            f"{target!r}, the inputs are {list(inputs)!r}"
+        )
+    encoded = text_columns(wanted.encoder) if hasattr(wanted.encoder, "transform") else None
+    text = frozenset(encoded or ()) | ({target} if wanted.target_is_text else set())
+    rough = Schema(inputs, target, text, {}, None, wanted.dtype, parse)
+    columns = rough.columns_of(table, path)
+    if encoded is None:
+        text |= {name for name in inputs if is_text(columns[name])}
+    if wanted.target_is_text is None and is_text(columns[target]):
+        text |= {target}
+    encoder = wanted.encoder
+    if isinstance(encoder, str):  # "auto"
+        encoder = _encoder(columns, inputs, path)
+    elif encoder is None and (words := sorted(text & set(inputs))):
+        raise DataFileError(
+            f"{path}: column {words[0]!r} holds text; use encoder='auto', or name the columns "
+            "of numbers in columns="
+        )
+    types = {name: _type(table.column(name).type, name in text) for name in (*inputs, target)}
+    if target not in text:
+        del types[target]  # whole numbers stay whole
+    return Schema(inputs, target, text, types, encoder, wanted.dtype, parse)
+
+
+def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
+    """A fitted encoder if there is text, a truth value or a gap among the inputs, else None."""
+    pa = require_pyarrow()
+    chosen = [columns[name] for name in inputs]
+    plain = not any(is_text(c) or pa.types.is_boolean(c.type) for c in chosen)
+    if plain and not any(np.isnan(floats(c)).any() for c in chosen):
+        return None
+    frame = features(chosen, inputs, frame=True, path=path)
+    return table_encoder(frame).fit(frame)
+
+
+def _type(inferred: Any, text: bool) -> Any:
+    """The Arrow type to read a CSV column as, so that it does not change from chunk to chunk."""
+    pa = require_pyarrow()
+    if text or pa.types.is_string(inferred):
+        return pa.string()
+    return inferred if pa.types.is_temporal(inferred) else pa.float64()
+
+
+def _check_infinite(columns: dict[str, Any], where: Where) -> None:
+    pa = require_pyarrow()
+    for name, column in columns.items():
+        if pa.types.is_floating(column.type):
+            row = pa.compute.index(pa.compute.is_inf(column), True).as_py()
+            if row >= 0:
+                raise DataFileError(
+                    f"{where(row)}: column {name!r} is infinite; mend it, or leave it empty"
+                )

@@ -1,0 +1,130 @@
+"""Text files in blocks of whole lines.
+
+Where a block ends depends on where it begins and on nothing before it, so a stream that starts
+again at a border goes on with the same blocks.
+"""
+
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from widemargin._typing import IntArray
+from widemargin.streaming.chunk import Position
+from widemargin.tables import DataFileError
+from widemargin.tables.formats import COMPRESSED
+
+BLOCK_BYTES = 2**24
+LONGEST_LINE = 2**28
+BOM = b"\xef\xbb\xbf"  # what some programs write in front of UTF-8 text
+NEWLINE, QUOTE = b"\n"[0], b'"'[0]
+
+# What files that are cut off or damaged raise when they are read.
+READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines of a text file."""
+
+    data: bytes
+    start: Position
+    stop: Position
+    bytes_read: int  # of the file as it is stored
+    longest_line: int
+
+
+def blocks(
+    path: Path, start: Position, *, max_lines: int | None = None, quotes: bool = False
+) -> Iterator[Block]:
+    """The lines from `start` on, in blocks of about 16 MB and at most `max_lines`.
+
+    With `quotes`, a line end between quotation marks is part of a value and ends no block.
+    """
+    line = start.line
+    try:
+        with opened(path) as (file, text):
+            _go_to(text, start.offset, path)
+            for data, longest in _cut(text, path, max_lines, quotes):
+                count = data.count(b"\n")
+                stop = Position(offset=start.offset + len(data), line=line + count)
+                bytes_read = stop.offset if text is file else file.tell()
+                yield Block(data, start, stop, bytes_read, longest)
+                start, line = stop, stop.line
+    except READ_ERRORS as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataFileError(
+            f"{path}: line {line + 1} and what follows cannot be read ({reason}); get the file "
+            "again from its source"
+        ) from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The file, and the text in it, decompressed as the suffix of the file says."""
+    with ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb"))
+        decompress = COMPRESSED.get(path.suffix.lower())
+        yield file, stack.enter_context(decompress(file, "rb")) if decompress else file
+
+
+def _go_to(text: IO[bytes], offset: int, path: Path) -> None:
+    if offset == 0:
+        return
+    text.seek(offset - 1)
+    if text.read(1) != b"\n" and text.read(1):  # the last line may lack its end
+        raise DataFileError(
+            f"{path}: no line begins at byte {offset}, where the stream was to start; the file "
+            "has changed, start from the beginning"
+        )
+
+
+def _cut(
+    text: IO[bytes], path: Path, max_lines: int | None, quotes: bool
+) -> Iterator[tuple[bytes, int]]:
+    """The text in blocks, each with the length of its longest line."""
+    data, begin, at, complete = b"", 0, 0, False
+    ends: IntArray = np.empty(0, np.int64)
+    while True:
+        wanted = None if max_lines is None else at + max_lines
+        if not complete and (wanted is None or wanted > len(ends)):
+            room = BLOCK_BYTES - (len(data) - begin)
+            more = text.read(max(room, 0))
+            data, begin, at, complete = data[begin:] + more, 0, 0, len(more) < room
+            ends = _line_ends(data, quotes, complete)
+            while not complete and not len(ends):
+                if len(data) >= LONGEST_LINE:
+                    raise DataFileError(
+                        f"{path}: a line is longer than {LONGEST_LINE >> 20} MB; is this text?"
+                    )
+                more = text.read(BLOCK_BYTES)
+                data, complete = data + more, len(more) < BLOCK_BYTES
+                ends = _line_ends(data, quotes, complete)
+        if at == len(ends):
+            return
+        last = len(ends) if max_lines is None else min(at + max_lines, len(ends))
+        longest = int(np.diff(ends[at:last], prepend=begin).max())
+        end = int(ends[last - 1])
+        yield data[begin:end], longest
+        begin, at = end, last
+
+
+def _line_ends(data: bytes, quotes: bool, complete: bool) -> IntArray:
+    """The places behind line ends; the end of the text is one too."""
+    text = np.frombuffer(data, np.uint8)
+    ends: IntArray = np.flatnonzero(text == NEWLINE) + 1
+    if complete and data and (not len(ends) or ends[-1] < len(data)):
+        ends = np.append(ends, len(data))
+    if not quotes or not len(ends) or b'"' not in data:
+        return ends
+    # Outside quoted values the number of quotation marks so far is even.
+    marks = np.searchsorted(np.flatnonzero(text == QUOTE), ends)
+    outside: IntArray = ends[marks % 2 == 0]
+    if len(outside) and (not complete or outside[-1] == ends[-1]):
+        return outside
+    return np.append(outside, ends[-1])  # a mark that nothing closes is part of a value

@@ -1,0 +1,8 @@
+"""Exact kernel support vector machines (thesis, Chapter 5)."""
+
+from widemargin.svm.one_class import OneClassSVM
+from widemargin.svm.path import SVCCV, svm_path
+from widemargin.svm.svc import SVC, NuSVC
+from widemargin.svm.svr import SVR, NuSVR
+
+__all__ = ["SVC", "SVCCV", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "svm_path"]

@@ -1,0 +1,317 @@
+"""Classifiers made of binary kernel machines: one against one, or one against the rest."""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing, compute_class_weight
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import check_labels, example_weights
+from widemargin.svm.decomposition import Options, Solution
+from widemargin.svm.fit import Task
+from widemargin.svm.machine import KernelMachine
+from widemargin.svm.problem import machine
+from widemargin.training.control import Control
+from widemargin.training.probability import (
+    MIN_PROBABILITY,
+    couple,
+    fit_sigmoid,
+    out_of_fold,
+    sigmoid,
+)
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if not estimator.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+    """Base of classifiers: the classes, their pairs, votes and probabilities.
+
+    Two classes have one machine, positive for the second class. More have one for each pair
+    i < j, positive for class i; support vectors are sorted by class, and one of class i has its
+    coefficient against class j in row j − 1 of `dual_coef_` if i < j, otherwise in row j.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "probability": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "multi_class": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+    }
+    _several: ClassVar[bool] = True
+    _numeric: ClassVar[bool] = False
+
+    # ------------------------------------------------------------------------------- problems
+
+    def _targets(self, y: ArrayLike) -> FloatArray:
+        self.classes_ = check_labels(y)
+        if self._one_against_rest and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' needs machines for pairs of classes, which "
+                "multi_class='ovr' does not train; use multi_class='ovo'"
+            )
+        return np.asarray(np.searchsorted(self.classes_, y), dtype=np.float64)
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        if weights is not None:
+            totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
+            if not np.all(totals > 0):
+                name = self.classes_.tolist()[np.argmin(totals)]
+                raise ValueError(
+                    f"all examples of class {name!r} have weight zero; "
+                    "give some of them a positive weight, or leave the class out"
+                )
+        return weights
+
+    @property
+    def _one_against_rest(self) -> bool:
+        return len(self.classes_) > 2 and self.multi_class == "ovr"
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(combinations(range(len(self.classes_)), 2))
+
+    def _tasks(self, y: FloatArray, weights: FloatArray | None, rows: IntArray) -> list[Task]:
+        codes = y[rows]
+
+        def task(members: IntArray, positive: Any) -> Task:
+            ids = rows[members]
+            z = np.where(positive[members], 1.0, -1.0)
+            return Task(ids, self._problem(z, None if weights is None else weights[ids]))
+
+        everything = np.arange(len(rows))
+        if len(self.classes_) == 2:
+            return [task(everything, codes == 1)]
+        if self._one_against_rest:
+            return [task(everything, codes == k) for k in range(len(self.classes_))]
+        return [
+            task(np.flatnonzero((codes == i) | (codes == j)), codes == i) for i, j in self._pairs
+        ]
+
+    # ------------------------------------------------------------------------------ expansion
+
+    def _places(self, y: FloatArray, tasks: Sequence[Task]) -> Iterator[IntArray]:
+        """The row of `dual_coef_` of every example of each problem."""
+        if len(tasks) == 1 or self._one_against_rest:
+            yield from (np.full(len(task.ids), k) for k, task in enumerate(tasks))
+        else:
+            for (i, j), task in zip(self._pairs, tasks, strict=True):
+                yield np.where(y[task.ids] == i, j - 1, i)
+
+    def _assemble(
+        self, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
+    ) -> dict[str, Any]:
+        machines = [
+            machine(task.problem, solution.beta, solution.biases)
+            for task, solution in zip(tasks, solutions, strict=True)
+        ]
+        used = np.zeros(len(y), dtype=bool)
+        for task, (coef, _) in zip(tasks, machines, strict=True):
+            used[task.ids[coef != 0]] = True
+        support = np.flatnonzero(used)
+        support = support[np.argsort(y[support], kind="stable")]
+        column = np.zeros(len(y), dtype=np.int64)
+        column[support] = np.arange(len(support))
+        dual_coef = np.zeros((self._n_rows, len(support)))
+        for task, place, (coef, _) in zip(tasks, self._places(y, tasks), machines, strict=True):
+            chosen = np.flatnonzero(coef)
+            dual_coef[place[chosen], column[task.ids[chosen]]] = coef[chosen]
+        counts = np.bincount(y[support].astype(np.int64), minlength=len(self.classes_))
+        return {
+            "support_": support,
+            "dual_coef_": dual_coef,
+            "intercept_": np.array([intercept for _, intercept in machines]),
+            "_n_support": counts.astype(np.int32),
+        }
+
+    @property
+    def _n_rows(self) -> int:
+        """Of `dual_coef_`."""
+        return len(self.classes_) - (0 if self._one_against_rest else 1)
+
+    def _same_problems(self, before: dict[str, Any]) -> bool:
+        return bool(
+            super()._same_problems(before)
+            and np.array_equal(before["classes_"], self.classes_)
+            and len(before["dual_coef_"]) == self._n_rows
+        )
+
+    def _former(self, y: FloatArray, tasks: Sequence[Task]) -> list[FloatArray]:
+        column = np.full(len(y), -1)
+        column[self.support_] = np.arange(len(self.support_))
+        coef = np.pad(self.dual_coef_, ((0, 0), (0, 1)))  # column −1: no support vector
+        places = self._places(y, tasks)
+        return [coef[p, column[task.ids]] for task, p in zip(tasks, places, strict=True)]
+
+    @property
+    def _blocks(self) -> list[slice]:
+        """The support vectors of each class."""
+        ends = np.cumsum(self._n_support)
+        return [slice(end - n, end) for end, n in zip(ends, self._n_support, strict=True)]
+
+    def _weights_of_inputs(self) -> FloatArray:
+        if self._n_rows == 1 or self._one_against_rest:
+            return super()._weights_of_inputs()
+        parts = [self.dual_coef_[:, block] @ self.support_vectors_[block] for block in self._blocks]
+        return np.array([parts[i][j - 1] + parts[j][i] for i, j in self._pairs])
+
+    def _outputs(self, X: ArrayLike) -> FloatArray:
+        if self._n_rows == 1 or self._one_against_rest or self.kernel == "linear":
+            return super()._outputs(X)
+        parts = self._expand(X, self._blocks)
+        pairs = [parts[i][:, j - 1] + parts[j][:, i] for i, j in self._pairs]
+        return np.column_stack(pairs) + self.intercept_
+
+    # ---------------------------------------------------------------------------- predictions
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """f(x): positive for the second class, or scores when there are more than two.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; kernel values of shape (n_samples, n_training_samples) for a
+            precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            One score a class if `decision_function_shape="ovr"`: its votes, and between equal
+            votes the sum of its outputs. Otherwise the output of each pair, positive for the
+            first of the two.
+        """
+        return self._scores(self._outputs(self._check_predict(X)))
+
+    def _scores(self, outputs: FloatArray) -> FloatArray:
+        if outputs.shape[1] == 1:
+            return outputs[:, 0]
+        if self._one_against_rest or self.decision_function_shape == "ovo":
+            return outputs
+        return np.asarray(_ovr_decision_function(outputs < 0, -outputs, len(self.classes_)))
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class of each example; sign(0) = −1, the first of two classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; kernel values of shape (n_samples, n_training_samples) for a
+            precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Their classes. Of several, the one with most votes of the pairs; between equal votes
+            the first, or with `break_ties` the one of the highest score.
+        """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'; "
+                "use decision_function_shape='ovr'"
+            )
+        outputs = self._outputs(self._check_predict(X))
+        if outputs.shape[1] == 1:
+            return self.classes_[(outputs[:, 0] > 0).astype(int)]
+        if self._one_against_rest or self.break_ties:
+            return self.classes_[self._scores(outputs).argmax(axis=1)]
+        votes = np.zeros((len(outputs), len(self.classes_)), dtype=np.int64)
+        for column, (i, j) in zip(outputs.T, self._pairs, strict=True):
+            votes[:, i] += column > 0
+            votes[:, j] += column <= 0
+        return self.classes_[votes.argmax(axis=1)]
+
+    # -------------------------------------------------------------------------- probabilities
+
+    def _finish(
+        self,
+        X: ArrayLike,
+        y: FloatArray,
+        weights: FloatArray | None,
+        options: Options,
+        control: Control,
+    ) -> None:
+        self.probA_ = self.probB_ = np.empty(0)
+        if not self.probability:
+            return
+        quiet = control.quiet()
+
+        def fit_decision(train: IntArray, test: IntArray) -> FloatArray:
+            tasks = self._tasks(y, weights, train)
+            fold = copy(self)
+            found = self._assemble(y, tasks, self._solve(X, tasks, options, quiet))
+            fold.__dict__.update(found, support_vectors_=self._vectors(X, found["support_"]))
+            return fold._outputs(_safe_indexing(X, test))
+
+        scores = out_of_fold(fit_decision, y, weights, random_state=self.random_state)
+        if quiet.reason() is not None:  # the folds are not trained: the scores of the model itself
+            scores = self._outputs(X)
+        sides = self._pairs[:1] if len(self.classes_) == 2 else self._pairs
+        if self._one_against_rest:
+            sides = [(k, -1) for k in range(len(self.classes_))]
+        fitted = []
+        for k, (i, j) in enumerate(sides):
+            among = np.full(len(y), True) if j < 0 else (y == i) | (y == j)
+            positive = y == (1 if len(self.classes_) == 2 else i)
+            some = None if weights is None else weights[among]
+            intercept = len(self.classes_) > 2
+            fitted.append(fit_sigmoid(scores[among, k], positive[among], some, intercept=intercept))
+        self.probA_, self.probB_ = np.array(fitted).T
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """The probability of each class, by Platt's sigmoid of the outputs.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities. Of two classes, that of the predicted one is above one half.
+        """
+        outputs = self._outputs(self._check_predict(X))
+        if len(self.probA_) == 0:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False; fit again"
+            )
+        p = sigmoid(outputs, self.probA_, self.probB_)
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - p[:, 0], p[:, 0]])
+        if not self._one_against_rest:
+            return couple(p)
+        p = np.maximum(p, MIN_PROBABILITY)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """The logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Logarithms of `predict_proba`.
+        """
+        return np.asarray(np.log(self.predict_proba(X)))

@@ -1,0 +1,240 @@
+r"""The support of a distribution: a set that holds all but a part ν of the examples.
+
+.. math:: \min_{w, \rho} \; \tfrac12 \|w\|^2 - \nu L \rho
+          + \sum_l \left|\rho - w \cdot \Phi(x_l)\right|_+
+
+separates the examples from the origin of feature space; the set is where
+:math:`w \cdot \Phi(x) > \rho`.
+"""
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.svm.machine import KernelMachine
+from widemargin.training.estimators import all_or_nothing
+
+__all__ = ["OneClassSVM"]
+
+
+class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
+    r"""Outlier detection with any kernel: f is positive on all but a part ν of the examples.
+
+    .. math:: \min_{w, \rho} \; \tfrac12 \|w\|^2 - \nu L \rho
+              + \sum_l \left|\rho - w \cdot \Phi(x_l)\right|_+, \qquad
+              f(x) = w \cdot \Phi(x) - \rho
+
+    At most a part ν of the examples are outliers, and at least a part ν are support vectors.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
+        A callable gets two sets of examples and returns the matrix of their kernel values; it is
+        called for some rows at a time. sigmoid is not positive definite, so that the solution is
+        a stationary point only.
+    degree : int, default=3
+        The degree of poly.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance of X), "auto" 1/n_features.
+    coef0 : float, default=0.0
+        The constant of poly and sigmoid.
+    tol : float, default=0.001
+        The largest violation of the optimality conditions at the end.
+    nu : float, default=0.5
+        ν, of (0, 1].
+    shrinking : bool or "heuristic", default=True
+        Whether to put examples aside that seem to stay at a bound. True: they are looked at again
+        before the end, so that the solution is optimal for all examples. "heuristic": they are
+        not, as in the original SVMTorch; what that leaves is measured, and warned of.
+    cache_size : float, default=200
+        Megabytes for rows of the kernel matrix.
+    verbose : bool, default=False
+        Whether to print a line every 50 ms.
+    max_iter : int, default=-1
+        The largest number of steps, of two variables each; −1: any number.
+    working_set_size : "auto" or int, default="auto"
+        Variables that are optimised at once: even, 2 or more. 2 is sequential minimal optimisation.
+    time_limit : float or None, default=None
+        Seconds after which training stops.
+    n_jobs : int or None, default=None
+        Threads; None: one for each CPU. The result does not depend on it.
+    warm_start : bool, default=False
+        Whether `fit` starts from the coefficients of the last fit, if that had as many examples:
+        after an early stop, or for other parameters. They are made feasible (scaled as C is,
+        clipped to the bounds, and the sign that has too much scaled down); the optimum that is
+        found does not depend on the start.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        The precision of kernel values. "auto": float32 where its rounding cannot hide a violation
+        of `tol`.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of the support vectors.
+    support_vectors_ : ndarray or CSR array of shape (n_SV, n_features)
+        The support vectors; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (1,)
+        Their number.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Their coefficients α.
+    intercept_ : ndarray of shape (1,)
+        The bias.
+    coef_ : ndarray of shape (1, n_features)
+        The weights of the inputs; for the linear kernel only.
+    offset_ : float
+        ρ, which is −`intercept_`.
+    fit_status_ : int
+        0 if the fit converged, otherwise 1.
+    gamma_ : float
+        γ as used; 0 for a precomputed kernel or a callable.
+    primal_objective_, dual_objective_, duality_gap_ : float
+        The primal, the dual, and their difference, within which the optimum is. The primal
+        and the gap are infinite where an early stop left no time to measure them.
+    kkt_violation_ : float
+        The violation of the optimality conditions over all examples; infinite if not measured.
+    converged_ : bool
+        Whether `kkt_violation_` is at most `tol`.
+    stop_reason_ : str
+        "tol", "max_iter", "time_limit", "interrupted", "callback"; "rounding", which keeps the
+        violation above `tol`; or "shrunk": examples that `shrinking="heuristic"` put aside
+        violate the conditions.
+    n_iter_ : int
+        Steps of two variables.
+    n_kernel_evaluations_ : int
+        Kernel values computed.
+    cache_hit_rate_ : float
+        The part of the wanted kernel rows that were in the cache.
+    history_ : list of dict
+        From time to time: the problem's number, iteration, steps, violation and size of the active
+        set, the dual objective, seconds.
+    fit_time_ : float
+        Seconds.
+
+    References
+    ----------
+    B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola and R. Williamson, *Estimating the support of
+    a high-dimensional distribution*, Neural Computation 13, 2001.
+
+    Examples
+    --------
+    >>> from widemargin import OneClassSVM
+    >>> OneClassSVM(gamma="auto").fit([[0], [0.44], [0.45], [0.46], [1]]).predict([[0.45], [2]])
+    array([ 1, -1])
+    """
+
+    _kind: ClassVar[str] = "one_class"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool | str = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        working_set_size: int | str = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        dtype: str = "auto",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.working_set_size = working_set_size
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.dtype = dtype
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: ArrayLike = None, sample_weight: ArrayLike = None) -> Self:
+        """Finds the set that holds the examples.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; kernel values of shape (n_samples, n_samples) for a precomputed kernel.
+        y : ignored
+            Present for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0; examples of weight zero are left out.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, None, sample_weight)
+        self.offset_ = -self.intercept_
+        return self
+
+    def _targets(self, y: ArrayLike) -> FloatArray:
+        return np.ones(self.shape_fit_[0])
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """f(x) = w·Φ(x) − ρ, positive inside the set.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The outputs.
+        """
+        return self._outputs(self._check_predict(X))[:, 0]
+
+    def score_samples(self, X: ArrayLike) -> FloatArray:
+        """w·Φ(x), the decision function without its offset.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The scores.
+        """
+        return self.decision_function(X) - self.intercept_
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """+1 inside the set, −1 outside.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The sides.
+        """
+        return np.where(self.decision_function(X) > 0, 1, -1)

@@ -1,0 +1,331 @@
+r"""Support vector classification: the largest margin in the feature space of a kernel.
+
+.. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \left|1 - y_l (w \cdot \Phi(x_l) + b)\right|_+
+
+is `SVC`. Its dual is solved by the decomposition algorithm (thesis, Chapter 5), and its solution
+:math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` is certified by the duality gap. `NuSVC` has in
+place of C the part ν of examples that may be inside the margin.
+"""
+
+from itertools import combinations
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from widemargin._typing import ArrayLike, FloatArray
+from widemargin.svm.classifier import KernelClassifier
+from widemargin.svm.problem import Problem, svm_problem
+
+__all__ = ["SVC", "NuSVC"]
+
+
+class SVC(KernelClassifier):
+    r"""Support vector classifier with any kernel (thesis, Chapter 5).
+
+    .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
+              + C \sum_l \left|1 - y_l (w \cdot \Phi(x_l) + b)\right|_+
+
+    The exact solution, with scikit-learn's parameters and attributes, and a certificate.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The weight of the errors: the bound of the coefficients α.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
+        A callable gets two sets of examples and returns the matrix of their kernel values; it is
+        called for some rows at a time. sigmoid is not positive definite, so that the solution is
+        a stationary point only.
+    degree : int, default=3
+        The degree of poly.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance of X), "auto" 1/n_features.
+    coef0 : float, default=0.0
+        The constant of poly and sigmoid.
+    shrinking : bool or "heuristic", default=True
+        Whether to put examples aside that seem to stay at a bound. True: they are looked at again
+        before the end, so that the solution is optimal for all examples. "heuristic": they are
+        not, as in the original SVMTorch; what that leaves is measured, and warned of.
+    probability : bool, default=False
+        Whether to fit sigmoids for `predict_proba`, on outputs of five-fold cross-validation.
+    tol : float, default=0.001
+        The largest violation of the optimality conditions at the end.
+    cache_size : float, default=200
+        Megabytes for rows of the kernel matrix.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply the bounds of their examples.
+    verbose : bool, default=False
+        Whether to print a line every 50 ms.
+    max_iter : int, default=-1
+        The largest number of steps, of two variables each; −1: any number.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` gives one score a class or one output a pair of classes, when
+        there are more than two.
+    break_ties : bool, default=False
+        Whether `predict` decides between classes of equal votes by their scores.
+    random_state : int, RandomState instance or None, default=None
+        Decides the folds of `probability=True`; None is 0.
+    working_set_size : "auto" or int, default="auto"
+        Variables that are optimised at once: even, 2 or more. 2 is sequential minimal optimisation.
+    time_limit : float or None, default=None
+        Seconds after which training stops.
+    n_jobs : int or None, default=None
+        Threads; None: one for each CPU. The result does not depend on it.
+    warm_start : bool, default=False
+        Whether `fit` starts from the coefficients of the last fit, if that had as many examples
+        and the same classes: after an early stop, or for another C. They are made feasible
+        (scaled as C is, clipped to the bounds, and the sign that has too much scaled down); the
+        optimum that is found does not depend on the start.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        The precision of kernel values. "auto": float32 where its rounding cannot hide a violation
+        of `tol`.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        More than two classes: a machine for each pair, or for each class against the rest.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    class_weight_ : ndarray of shape (n_classes,)
+        Their weights.
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of the support vectors, sorted by class.
+    support_vectors_ : ndarray or CSR array of shape (n_SV, n_features)
+        The support vectors; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        The number of support vectors of each class.
+    dual_coef_ : ndarray of shape (n_classes − 1, n_SV)
+        Their coefficients y α, in LIBSVM's layout: row j − 1 against class j, for those of a class
+        i < j, and row j for those of a class i > j. With `multi_class="ovr"`, of shape
+        (n_classes, n_SV).
+    intercept_ : ndarray of shape (n_problems,)
+        The biases.
+    coef_ : ndarray of shape (n_problems, n_features)
+        The weights of the inputs; for the linear kernel only.
+    probA_, probB_ : ndarray of shape (n_problems,)
+        The sigmoids 1/(1 + exp(A f + B)); empty unless `probability=True`.
+    fit_status_ : int
+        0 if the fit converged, otherwise 1.
+    gamma_ : float
+        γ as used; 0 for a precomputed kernel or a callable.
+    primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_problems,)
+        The primal, the dual, and their difference, within which the optimum is, of each problem.
+        The primal and the gap are infinite where an early stop left no time to measure them.
+    kkt_violation_ : float or ndarray of shape (n_problems,)
+        The violation of the optimality conditions over all examples; infinite if not measured.
+    converged_ : bool
+        Whether `kkt_violation_` is at most `tol`.
+    stop_reason_ : str
+        "tol", "max_iter", "time_limit", "interrupted", "callback"; "rounding", which keeps the
+        violation above `tol`; or "shrunk": examples that `shrinking="heuristic"` put aside
+        violate the conditions.
+    n_iter_ : ndarray of shape (n_problems,)
+        Steps of two variables of each problem.
+    n_kernel_evaluations_ : int
+        Kernel values computed.
+    cache_hit_rate_ : float
+        The part of the wanted kernel rows that were in the cache.
+    history_ : list of dict
+        From time to time: the problem's number, iteration, steps, violation and size of the active
+        set, the dual objective, seconds.
+    fit_time_ : float
+        Seconds.
+
+    See Also
+    --------
+    NuSVC : The same machine, with the part of support vectors as parameter.
+    KernelPerceptron : Any separation, not the one of largest margin.
+
+    References
+    ----------
+    R. Collobert, *Large Scale Machine Learning*, thesis, 2004, Chapter 5.
+    R.-E. Fan, P.-H. Chen and C.-J. Lin, *Working set selection using second order information*,
+    JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from widemargin import SVC
+    >>> X, y = make_circles(200, factor=0.4, noise=0.1, random_state=0)
+    >>> clf = SVC(C=10.0).fit(X, y)
+    >>> clf.score(X, y), clf.converged_
+    (1.0, True)
+    >>> bool(clf.kkt_violation_ <= 1e-3)
+    True
+    """
+
+    _kind: ClassVar[str] = "c_svc"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool | str = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ArrayLike = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: ArrayLike = None,
+        working_set_size: int | str = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        dtype: str = "auto",
+        multi_class: str = "ovo",
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.working_set_size = working_set_size
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.dtype = dtype
+        self.multi_class = multi_class
+
+
+class NuSVC(KernelClassifier):
+    r"""Support vector classifier with the part ν of support vectors as parameter.
+
+    .. math:: \min_{w, b, \rho} \; \tfrac12 \|w\|^2 - \nu \rho
+              + \tfrac1L \sum_l \left|\rho - y_l (w \cdot \Phi(x_l) + b)\right|_+
+
+    At most a part ν of the examples is inside the margin, and at least a part ν are support
+    vectors. f is divided by ρ, so that the margins are ±1 and it is that of an `SVC`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        ν, of (0, 1]; at most twice the part of the smaller class of a pair.
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size :
+        As in `SVC`.
+    class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state :
+        As in `SVC`.
+    working_set_size, time_limit, n_jobs, warm_start, dtype, multi_class :
+        As in `SVC`.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ :
+        As in `SVC`, as are the others.
+
+    See Also
+    --------
+    SVC : The same machine, with C as parameter.
+
+    References
+    ----------
+    B. Schölkopf, A. Smola, R. Williamson and P. Bartlett, *New support vector algorithms*, Neural
+    Computation 12, 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from widemargin import NuSVC
+    >>> X, y = make_circles(200, factor=0.4, noise=0.1, random_state=0)
+    >>> NuSVC(nu=0.1).fit(X, y).score(X, y)
+    1.0
+    """
+
+    _kind: ClassVar[str] = "nu_svc"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelClassifier._parameter_constraints,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool | str = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ArrayLike = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: ArrayLike = None,
+        working_set_size: int | str = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        dtype: str = "auto",
+        multi_class: str = "ovo",
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.working_set_size = working_set_size
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.dtype = dtype
+        self.multi_class = multi_class
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        weights = super()._weights(X, y, sample_weight)
+        totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
+        rivals = combinations(totals, 2)
+        if self._one_against_rest:
+            rivals = ((total, totals.sum() - total) for total in totals)  # type: ignore[assignment]
+        most = min(_largest_nu(a, b) for a, b in rivals)
+        if self.nu > most * (1 + 1e-12):
+            raise ValueError(
+                f"specified nu is infeasible: nu={self.nu} asks for more support vectors than the "
+                f"class of least weight has; use nu <= {most:.6g}, or class_weight='balanced'"
+            )
+        return weights
+
+    def _problem(self, y: FloatArray, weights: FloatArray | None) -> Problem:
+        w = np.ones(len(y)) if weights is None else weights
+        nu = min(float(self.nu), _largest_nu(w[y > 0].sum(), w[y < 0].sum()))  # a fold has less
+        return svm_problem(self._kind, y, weights, nu=nu)
+
+
+def _largest_nu(a: float, b: float) -> float:
+    """ν for which the classes, of weights a and b, have just enough examples."""
+    return float(2.0 * min(a, b) / (a + b))

@@ -1,0 +1,305 @@
+r"""Support vector regression: a function within ε of most targets, as flat as can be.
+
+.. math:: \min_{w, b} \; \tfrac12 \|w\|^2
+          + C \sum_l \left| |y_l - w \cdot \Phi(x_l) - b| - \epsilon \right|_+
+
+is `SVR`; `NuSVR` has in place of the tube's width ε the part ν of examples outside.
+"""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval
+
+from widemargin._typing import ArrayLike, FloatArray
+from widemargin.svm.decomposition import Bench, Options, Solution
+from widemargin.svm.fit import Task
+from widemargin.svm.machine import KernelMachine
+from widemargin.svm.nu_regression import nu_regression
+from widemargin.svm.problem import Problem
+from widemargin.training.control import Control, Watcher
+
+__all__ = ["SVR", "NuSVR"]
+
+
+class _KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """f(x) of each example.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; kernel values of shape (n_samples, n_training_samples) for a
+            precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predictions.
+        """
+        return self._outputs(self._check_predict(X))[:, 0]
+
+
+class SVR(_KernelRegressor):
+    r"""Support vector regression with any kernel (thesis, Chapter 5).
+
+    .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
+              + C \sum_l \left| |y_l - w \cdot \Phi(x_l) - b| - \epsilon \right|_+
+
+    The exact solution, with scikit-learn's parameters and attributes, and a certificate.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
+        A callable gets two sets of examples and returns the matrix of their kernel values; it is
+        called for some rows at a time. sigmoid is not positive definite, so that the solution is
+        a stationary point only.
+    degree : int, default=3
+        The degree of poly.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance of X), "auto" 1/n_features.
+    coef0 : float, default=0.0
+        The constant of poly and sigmoid.
+    tol : float, default=0.001
+        The largest violation of the optimality conditions at the end.
+    C : float, default=1.0
+        The weight of the errors: the bound of the coefficients.
+    epsilon : float, default=0.1
+        ε, half the width of the tube in which errors do not count.
+    shrinking : bool or "heuristic", default=True
+        Whether to put examples aside that seem to stay at a bound. True: they are looked at again
+        before the end, so that the solution is optimal for all examples. "heuristic": they are
+        not, as in the original SVMTorch; what that leaves is measured, and warned of.
+    cache_size : float, default=200
+        Megabytes for rows of the kernel matrix.
+    verbose : bool, default=False
+        Whether to print a line every 50 ms.
+    max_iter : int, default=-1
+        The largest number of steps, of two variables each; −1: any number.
+    working_set_size : "auto" or int, default="auto"
+        Variables that are optimised at once: even, 2 or more. 2 is sequential minimal optimisation.
+    time_limit : float or None, default=None
+        Seconds after which training stops.
+    n_jobs : int or None, default=None
+        Threads; None: one for each CPU. The result does not depend on it.
+    warm_start : bool, default=False
+        Whether `fit` starts from the coefficients of the last fit, if that had as many examples:
+        after an early stop, or for other parameters. They are made feasible (scaled as C is,
+        clipped to the bounds, and the sign that has too much scaled down); the optimum that is
+        found does not depend on the start.
+    dtype : {"auto", "float32", "float64"}, default="auto"
+        The precision of kernel values. "auto": float32 where its rounding cannot hide a violation
+        of `tol`.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of the support vectors.
+    support_vectors_ : ndarray or CSR array of shape (n_SV, n_features)
+        The support vectors; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (1,)
+        Their number.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Their coefficients α − α*.
+    intercept_ : ndarray of shape (1,)
+        The bias.
+    coef_ : ndarray of shape (1, n_features)
+        The weights of the inputs; for the linear kernel only.
+    fit_status_ : int
+        0 if the fit converged, otherwise 1.
+    gamma_ : float
+        γ as used; 0 for a precomputed kernel or a callable.
+    primal_objective_, dual_objective_, duality_gap_ : float
+        The primal, the dual, and their difference, within which the optimum is. The primal
+        and the gap are infinite where an early stop left no time to measure them.
+    kkt_violation_ : float
+        The violation of the optimality conditions over all examples; infinite if not measured.
+    converged_ : bool
+        Whether `kkt_violation_` is at most `tol`.
+    stop_reason_ : str
+        "tol", "max_iter", "time_limit", "interrupted", "callback"; "rounding", which keeps the
+        violation above `tol`; or "shrunk": examples that `shrinking="heuristic"` put aside
+        violate the conditions.
+    n_iter_ : int
+        Steps of two variables.
+    n_kernel_evaluations_ : int
+        Kernel values computed.
+    cache_hit_rate_ : float
+        The part of the wanted kernel rows that were in the cache.
+    history_ : list of dict
+        From time to time: the problem's number, iteration, steps, violation and size of the active
+        set, the dual objective, seconds.
+    fit_time_ : float
+        Seconds.
+
+    See Also
+    --------
+    NuSVR : The same machine, with the part of support vectors as parameter.
+
+    References
+    ----------
+    R. Collobert and S. Bengio, *SVMTorch: support vector machines for large-scale regression
+    problems*, JMLR 1, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVR
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> reg = SVR(C=10.0, epsilon=0.05).fit(X, np.sin(X[:, 0]))
+    >>> bool(reg.score(X, np.sin(X[:, 0])) > 0.99), reg.converged_
+    (True, True)
+    """
+
+    _kind: ClassVar[str] = "epsilon_svr"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool | str = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        working_set_size: int | str = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        dtype: str = "auto",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.working_set_size = working_set_size
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.dtype = dtype
+
+
+class NuSVR(_KernelRegressor):
+    r"""Support vector regression with the part ν of support vectors as parameter.
+
+    .. math:: \min_{w, b, \epsilon} \; \tfrac12 \|w\|^2 + C \left( \nu L \epsilon
+              + \sum_l \left| |y_l - w \cdot \Phi(x_l) - b| - \epsilon \right|_+ \right)
+
+    At most a part ν of the examples is outside the tube, and at least a part ν are support vectors.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        ν, of (0, 1].
+    C : float, default=1.0
+        The weight of the errors: the bound of the coefficients.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter :
+        As in `SVR`.
+    working_set_size, time_limit, n_jobs, warm_start, dtype :
+        As in `SVR`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ :
+        As in `SVR`, as are the others.
+
+    See Also
+    --------
+    SVR : The same machine, with ε as parameter.
+
+    References
+    ----------
+    B. Schölkopf, A. Smola, R. Williamson and P. Bartlett, *New support vector algorithms*, Neural
+    Computation 12, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import NuSVR
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> reg = NuSVR(C=10.0, nu=0.3).fit(X, np.sin(X[:, 0]))
+    >>> bool(reg.score(X, np.sin(X[:, 0])) > 0.99)
+    True
+    """
+
+    _kind: ClassVar[str] = "nu_svr"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KernelMachine._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool | str = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        working_set_size: int | str = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        dtype: str = "auto",
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.working_set_size = working_set_size
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.dtype = dtype
+
+    def _solve(
+        self,
+        X: ArrayLike,
+        tasks: Sequence[Task],
+        options: Options,
+        control: Control,
+        initial: Sequence[FloatArray | None] | None = None,
+        watcher: Watcher | None = None,
+        bench: Bench | None = None,  # its problems are not alike
+    ) -> list[Solution]:
+        (task,), first = tasks, None if initial is None else initial[0]
+
+        def run(problem: Problem, begin: FloatArray | None) -> Solution:
+            both = [Task(task.ids, problem)], options, control, [begin], watcher
+            return super(NuSVR, self)._solve(X, *both)[0]
+
+        return [nu_regression(task.problem, first, options.tol, run)]

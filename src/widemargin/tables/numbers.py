@@ -1,0 +1,133 @@
+"""Files of numbers without column names: svmlight text and NumPy archives."""
+
+import itertools
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+from sklearn.datasets import load_svmlight_file
+
+from widemargin._runtime.files import checked_sparse
+from widemargin.tables.formats import open_data
+from widemargin.tables.table import DataFileError, Table
+
+NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
+
+
+def read_svmlight(
+    path: Path, target: str | int | None, n_features: int | None, index_base: int | None
+) -> Table:
+    if target not in (None, "label"):
+        raise DataFileError(f"{path}: the target is the label of each line; leave out {target=}")
+    try:
+        with open_data(path) as stream:
+            X, y = load_svmlight_file(stream, zero_based=True)  # numbers as in the file
+    except (ValueError, OverflowError) as error:
+        with open_data(path) as stream:
+            place = next((n for n, line in enumerate(stream, 1) if not is_svmlight(line)), None)
+        what = f"line {place}: {error}" if place else str(error)
+        raise DataFileError(
+            f"{path}: {what}; lines are 'label index:value ...' with growing indices"
+        ) from error
+    uses_zero = X.nnz > 0 and X.indices.min() == 0
+    if index_base is None:
+        index_base = 0 if uses_zero else 1
+    elif index_base == 1 and uses_zero:
+        raise DataFileError(
+            f"{path}: has a column 0 where index_base=1 makes 1 the first; set index_base=0 if "
+            "the training file counts from 0 too"
+        )
+    X = _columns_from(index_base, X, n_features, path)
+    return replace(_checked_table(X, y, "label", path), index_base=index_base)
+
+
+def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -> Any:
+    """X without the columns before the first one, `n_features` wide."""
+    largest = int(X.indices.max()) if X.nnz else index_base - 1
+    width = largest + 1 - index_base
+    if n_features is not None and width > n_features:
+        raise DataFileError(
+            f"{path}: has a column {largest}, the last of n_features={n_features} is "
+            f"{n_features - 1 + index_base} (index_base={index_base}); give a file with the "
+            "columns of the training file"
+        )
+    shape = (X.shape[0], width if n_features is None else n_features)
+    X.indices -= index_base
+    return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
+
+
+def is_svmlight(line: bytes) -> bool:
+    """Whether a line is 'label index:value ...' with growing indices, or blank."""
+    tokens = line.partition(b"#")[0].split()
+    try:
+        pairs = [token.split(b":") for token in tokens[1:] if not token.startswith(b"qid:")]
+        indices = [int(index) for index, value in pairs if float(value) is not None]
+        float(tokens[0] if tokens else 0)
+    except ValueError:
+        return False
+    growing = all(a < b for a, b in itertools.pairwise([-1, *indices]))
+    return growing and all(index < 2**31 for index in indices)
+
+
+def read_npz(path: Path, target: str | int | None) -> Table:
+    if target not in (None, "y"):
+        raise DataFileError(f"{path}: the target is the array 'y'; leave out {target=}")
+    try:
+        with open(path, "rb") as stream:
+            # numpy.load would take anything else for a pickle, and advise to trust it.
+            if stream.read(2) not in (b"PK", b"\x93N"):
+                raise ValueError("is no NumPy archive")
+            stream.seek(0)
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                raise ValueError("holds one array without a name")
+            parts = {name: loaded[name] for name in NPZ_PARTS if name in loaded}
+    except (ValueError, IndexError, MemoryError, zipfile.BadZipFile) as error:
+        raise DataFileError(
+            f"{path}: {error}; write it with numpy.savez, with numbers or strings only"
+        ) from error
+    try:
+        X = _npz_matrix(parts)
+    except ValueError as error:
+        raise DataFileError(f"{path}: {error}") from error
+    return _checked_table(X, parts.get("y"), "y", path)
+
+
+def _npz_matrix(parts: Mapping[str, np.ndarray]) -> Any:
+    if "X" in parts:
+        X = parts["X"]
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise ValueError(
+                f"X has shape {X.shape} and type {X.dtype}; a numeric matrix is needed"
+            )
+        return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+    if missing := {"data", "indices", "indptr", "shape"} - parts.keys():
+        raise ValueError(f"has neither X nor a sparse matrix ({min(missing)} is missing)")
+    layout = str(np.asarray(parts.get("format", "csr")).astype(str))
+    if layout not in ("csr", "csc") or parts["shape"].ndim != 1:
+        raise ValueError(f"sparse matrix in the format {layout!r}; write it as csr")
+    cls = sp.csr_array if layout == "csr" else sp.csc_array
+    X = checked_sparse(cls, parts["data"], parts["indices"], parts["indptr"], parts["shape"])
+    return X.tocsr() if X.dtype == np.float32 else X.tocsr().astype(np.float64)
+
+
+def _checked_table(X: Any, y: np.ndarray | None, name: str, path: Path) -> Table:
+    if 0 in X.shape:
+        raise DataFileError(f"{path}: has {X.shape[0]} rows and {X.shape[1]} columns; add data")
+    if y is None:
+        return Table(X, None, (), None)
+    if y.shape != X.shape[:1] or y.dtype.kind not in "biufU":
+        raise DataFileError(
+            f"{path}: {name} has shape {y.shape} and type {y.dtype} for {X.shape[0]} rows; one "
+            "number or string a row is needed"
+        )
+    if y.dtype.kind == "f" and (missing := np.flatnonzero(np.isnan(y))).size:
+        raise DataFileError(
+            f"{path}: {name} is missing in {missing.size} of {len(y)} rows, first in data row "
+            f"{missing[0] + 1}; remove these rows"
+        )
+    return Table(X, y, (), name)

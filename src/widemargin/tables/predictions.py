@@ -1,0 +1,80 @@
+"""`write_predictions`: columns to a file, all or nothing."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widemargin._runtime.files import PathLike, atomic_path
+from widemargin.tables.formats import COMPRESSED, format_of, require_pyarrow
+from widemargin.tables.table import DataFileError
+
+
+def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
+    """Write columns of equal length to a CSV, TSV, Parquet or NumPy file, all or nothing.
+
+    Parameters
+    ----------
+    path : str or path
+        The suffix tells the format, as for `read_table`; svmlight is not written.
+    columns : dict of str to array of one dimension
+        Numbers, booleans or strings by column name.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from widemargin.tables import write_predictions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "out.csv"
+    ...     write_predictions(path, {"row": [1, 2], "score": [0.5, -1.5]})
+    ...     print(path.read_text(), end="")
+    "row","score"
+    1,0.5
+    2,-1.5
+    """
+    path = Path(path)
+    kind: str | None
+    try:
+        kind = format_of(path, None)
+    except DataFileError:
+        kind = None
+    arrays = {name: _plain(name, values) for name, values in columns.items()}
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"columns of lengths {lengths}; one or more of equal length are needed")
+    if kind in (None, "svmlight"):
+        raise DataFileError(f"{path}: predictions go to .csv, .tsv, .parquet or .npz files")
+    with atomic_path(path) as temporary:
+        if kind == "npz":
+            _write_npz(temporary, arrays)
+            return
+        pa = require_pyarrow()
+        table = pa.table(arrays)
+        if kind == "parquet":
+            pa.parquet.write_table(table, temporary)
+            return
+        options = pa.csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
+        with COMPRESSED.get(path.suffix.lower(), open)(temporary, "wb") as stream:
+            pa.csv.write_csv(table, stream, options)
+
+
+def _plain(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
+        array = array.astype(str)
+    if array.ndim != 1 or array.dtype.kind not in "biufUM":
+        raise ValueError(
+            f"column {name!r} has shape {array.shape} and type {array.dtype}; one number, boolean "
+            "or string a row is needed"
+        )
+    return array
+
+
+def _write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    # Not numpy.savez: it takes a column called "file" for its own argument, and may pickle.
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)

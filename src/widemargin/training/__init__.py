@@ -1,0 +1,1 @@
+"""How models are trained: the loop, the estimator contract, certified fits, control, paths."""

@@ -1,0 +1,174 @@
+"""What stops and watches a fit: Ctrl-C, the clock, callbacks, history and progress."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Control", "Watcher", "interrupt_flag"]
+
+SLICE = 0.05  # seconds of native work between two looks at the flags
+BAR = 20  # characters of the bar of progress
+
+
+@contextmanager
+def interrupt_flag(*, shared: bool = True) -> Iterator[threading.Event]:
+    """Ctrl-C sets the flag instead of raising; a second Ctrl-C raises as usual.
+
+    Only in the main thread, and only where Python's own handler is in place: a program that
+    handles SIGINT itself goes on doing so. Inside another such block it is that block's flag: a
+    Ctrl-C stops the fit and what the fit is part of. With `shared=False` blocks inside this one
+    do not see the flag: what they do is completed first.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    previous = signal.getsignal(signal.SIGINT)
+    outer = getattr(previous, "flag", None) if ours else None
+    if outer is not None and shared:
+        yield outer
+        return
+    flag = threading.Event()
+    if not ours or (outer is None and previous is not signal.default_int_handler):
+        yield flag
+        return
+
+    def handle(signum: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, previous)
+        flag.set()
+
+    if shared:
+        handle.flag = flag  # type: ignore[attr-defined]
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        if outer is not None and flag.is_set():
+            outer.set()
+
+
+class Control:
+    """What stops and watches the problems of one fit.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for the lines that `verbose` prints.
+    interrupted : threading.Event
+        Set by Ctrl-C.
+    time_limit : float or None
+        Seconds from now.
+    verbose : int
+        Whether to print a line a slice.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        interrupted: threading.Event,
+        time_limit: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.name, self.verbose = name, verbose
+        self.start = time.perf_counter()
+        self.deadline = np.inf if time_limit is None else self.start + time_limit
+        self.history: list[dict[str, float]] = []
+        self._interrupted = interrupted
+        self._lock = threading.Lock()
+        self._reason: str | None = None
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start
+
+    def reason(self) -> str | None:
+        """Why to stop now, if there is a reason."""
+        if self._reason is None:
+            if self._interrupted.is_set():
+                self._reason = "interrupted"
+            elif time.perf_counter() > self.deadline:
+                self._reason = "time_limit"
+        return self._reason
+
+    def stop(self, reason: str) -> None:
+        """Makes every problem stop after its slice."""
+        self._reason = self._reason or reason
+
+    def slice(self) -> float:
+        """Seconds of the next piece of work."""
+        return float(min(SLICE, max(0.0, self.deadline - time.perf_counter())))
+
+    def quiet(self) -> "Control":
+        """The same flags and deadline for work of which nobody wants to read."""
+        other = copy(self)
+        other.history, other.verbose = [], 0
+        return other
+
+    def note(self, record: dict[str, float], first: float, tol: float) -> None:
+        with self._lock:
+            self.history.append(record)
+            if self.verbose:
+                print(f"[{self.name}] {_line(record, first, tol)}", flush=True)
+
+
+def _line(record: dict[str, float], first: float, tol: float) -> str:
+    """Where the violation is between the first one and tol, on a logarithmic scale."""
+    whole = np.log(max(first, 1.1 * tol) / tol)
+    left = np.log(max(record["violation"], tol) / tol)
+    done = round(BAR * (1.0 - min(1.0, left / whole)))
+    return (
+        f"problem {record['problem']}  iteration {record['iteration']:5d}  "
+        f"steps {record['steps']:8d}  violation {record['violation']:8.2e} "
+        f"|{'#' * done}{'.' * (BAR - done)}|  dual {record['dual_objective']:.6g}  "
+        f"active {record['active']}  {record['seconds']:.2f} s"
+    )
+
+
+class Watcher:
+    """Calls the callbacks of an estimator after each slice, with the model so far.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model being fitted.
+    context : sklearn.callback.CallbackContext
+        Of the fit; each slice becomes one of its subtasks.
+    arguments : dict
+        ``X``, ``y`` and ``metadata`` for the callbacks.
+    solutions : list
+        Those of the problems before anything was done, to be replaced one by one.
+    attributes : callable
+        The fitted attributes, from the solutions of all problems.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        context: Any,
+        arguments: dict[str, Any],
+        solutions: list[Any],
+        attributes: Callable[[Sequence[Any]], dict[str, Any]],
+    ) -> None:
+        self.estimator, self.context, self.arguments = estimator, context, arguments
+        self.solutions = solutions
+        self.attributes = attributes
+        self.lock = threading.Lock()
+
+    def __call__(self, number: int, solution: Callable[[], Any]) -> bool:
+        """A slice of this problem is done; True if a callback wants to stop."""
+
+        def so_far() -> dict[str, Any]:
+            self.solutions[number] = solution()
+            return self.attributes(self.solutions)
+
+        with self.lock:
+            task = self.context.subcontext(task_name="iteration")
+            task.call_on_fit_task_begin(estimator=self.estimator, **self.arguments)
+            return bool(
+                task.call_on_fit_task_end(
+                    estimator=self.estimator, reconstruction_attributes=so_far, **self.arguments
+                )
+            )

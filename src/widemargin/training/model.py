@@ -1,0 +1,331 @@
+"""What iterative models share around the training loop: validation, warm starts, results."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import validate_data
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.rows import INPUTS
+from widemargin.schedules import Schedule, make_schedule
+from widemargin.training.loop import Learner, Outcome, Plan, train
+
+LOOP_CONSTRAINTS: dict[str, Any] = {
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "shuffle": ["boolean"],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Method) -> Method:
+    """A fit that fails leaves the estimator as it was, unfitted or with its last model."""
+
+    @wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            for name in set(vars(self)) - set(before):
+                if not name.startswith(("_callback_", "_skl_")):  # scikit-learn clears these
+                    delattr(self, name)
+            vars(self).update(before)
+            raise
+
+    return wrapper  # type: ignore[return-value]
+
+
+def comparable(value: Any) -> Any:
+    """A parameter as `==` can compare it later: of a transformer its text, without addresses."""
+    if value is None or isinstance(value, (str, Real, np.bool_)) or callable(value):
+        return value
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+@dataclass
+class Examples:
+    """Validated training data, as a model makes its learner from it."""
+
+    X: ArrayLike
+    y: FloatArray  # ±1, class codes when there are more than two classes, or values to predict
+    weights: FloatArray | None
+    order: IntArray  # the examples to train on
+    repeated: bool = True  # whether they will be visited more than once
+    X_val: ArrayLike | None = None
+    y_val: FloatArray | None = None
+    weights_val: FloatArray | None = None
+
+
+class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of models trained by `widemargin.training.loop.train`."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = LOOP_CONSTRAINTS
+
+    #: Parameters of the space the weights live in: training cannot go on after they change.
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("standardize",)
+
+    #: The parameter that says how many epochs there are at the most.
+    _epochs_parameter: ClassVar[str] = "max_iter"
+
+    #: What scikit-learn's validation is told about y.
+    _y_options: ClassVar[dict[str, Any]] = {}
+
+    # ------------------------------------------------------------ what a model must provide
+
+    @abstractmethod
+    def _learner(self, examples: Examples, *, resume: bool) -> Learner:
+        """The learner for these examples; `resume` keeps what was learnt before."""
+
+    @abstractmethod
+    def _scores(self, X: ArrayLike) -> FloatArray:
+        """f(x) of validated inputs, one column an output."""
+
+    def _rate(self) -> tuple[str, float, float, float]:
+        """The schedule's name, λ, decay and exponent."""
+        return ("constant", 1.0, 0.0, 0.0)
+
+    def _needed_epochs(self) -> float | None:
+        """Epochs that weight decay takes at least (Theorem 8.1); None without weight decay."""
+        return None
+
+    # --------------------------------------- what classifiers and regressions must provide
+
+    @property
+    @abstractmethod
+    def _begun(self) -> bool:
+        """Whether there is something to go on from."""
+
+    @abstractmethod
+    def _take_targets(self, y: ArrayLike, *, resume: bool) -> None:
+        """Checks the targets of `fit`; learns what they are, unless that is known."""
+
+    @abstractmethod
+    def _encode(self, y: ArrayLike) -> FloatArray:
+        """Targets as learners see them."""
+
+    @abstractmethod
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        """Weights of the examples; None when all are one."""
+
+    @abstractmethod
+    def _strata(self, y: ArrayLike) -> ArrayLike:
+        """What a part held out must have in the same proportions, if anything."""
+
+    # --------------------------------------------------------------------------- interface
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        *,
+        X_val: ArrayLike = None,
+        y_val: ArrayLike = None,
+    ) -> Self:
+        """Trains the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their classes, or the values to predict.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights ≥ 0: an example's step is multiplied by its weight.
+        X_val, y_val : optional
+            Validation examples for early stopping, in place of a part of the training set.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        resume = self.warm_start and self._begun
+        given = X  # for callbacks: a frame keeps its names
+        X, y = self._check_X(X, y, reset=not resume)
+        if resume:
+            self._check_unchanged()
+        else:
+            self._forget()
+        self._take_targets(y, resume=resume)
+        examples = self._examples(X, y, sample_weight, X_val, y_val)
+        return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
+
+    def _run(self, learner: Learner, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
+        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
+        context = self._init_callback_context(max_subtasks=self._most_epochs())
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        arguments = {"X": X, "y": y, "metadata": metadata}
+        context.call_on_fit_task_begin(estimator=self, **arguments)
+        needed = self._needed_epochs()
+        plan = Plan(
+            max_iter=self._most_epochs(),
+            rate=self._schedule(),
+            decay=needed is not None,
+            needed=needed or 0.0,
+            seed=self._seed() if self.shuffle else None,
+            first_epoch=self._epochs_done,
+            first_row=self._rows_done,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
+            time_limit=self.time_limit,
+            verbose=self.verbose,
+        )
+        outcome = train(self, learner, plan, context, arguments)
+        self._conclude(learner, outcome)
+        context.call_on_fit_task_end(
+            estimator=self, reconstruction_attributes=learner.attributes, **arguments
+        )
+        return self
+
+    def _train_on(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, first: bool) -> Self:
+        """One pass over more examples, in the order given: what `partial_fit` does."""
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping=True needs several epochs and does not work with partial_fit; "
+                "set early_stopping=False, or use fit"
+            )
+        examples = self._examples(X, y, sample_weight, split=False)
+        learner = self._learner(examples, resume=not first)
+        schedule = self._schedule(online=True)
+        if schedule.epochs is not None:
+            raise ValueError(
+                f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
+                "may go on for ever; use 'constant', 'decay' or 'invscaling', or fit"
+            )
+        decayed = self._needed_epochs() is not None
+        plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
+        self._conclude(learner, train(self, learner, plan))
+        return self
+
+    # ----------------------------------------------------------------------------- helpers
+
+    @property
+    def _validates(self) -> bool:
+        """Whether `fit` needs validation examples."""
+        return bool(self.early_stopping)
+
+    def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
+        if isinstance(y, str):
+            return validate_data(self, X, reset=reset, **INPUTS)
+        return validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
+
+    def _most_epochs(self) -> int:
+        return int(getattr(self, self._epochs_parameter))
+
+    def _schedule(self, *, online: bool = False) -> Schedule:
+        """Of `fit`, or of `partial_fit`."""
+        name, rate, decay, power_t = self._rate()
+        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self._most_epochs())
+
+    def _examples(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike,
+        X_val: ArrayLike = None,
+        y_val: ArrayLike = None,
+        *,
+        split: bool = True,
+    ) -> Examples:
+        codes = self._encode(y)
+        weights = self._weights(X, y, sample_weight)
+        order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        examples = Examples(X, codes, weights, order, repeated=split and self._most_epochs() > 1)
+        early_stopping = split and self._validates
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together; give both or neither")
+        if X_val is not None and not early_stopping:
+            raise ValueError(
+                "X_val was given but early_stopping=False would ignore it; set early_stopping=True"
+            )
+        if early_stopping and X_val is not None:
+            examples.X_val, y_val = self._check_X(X_val, y_val)
+            examples.y_val = self._encode(y_val)
+        elif early_stopping:
+            examples.order, held_out = self._split(order, y)
+            examples.X_val, examples.y_val = X[held_out], codes[held_out]
+            examples.weights_val = None if weights is None else weights[held_out]
+        return examples
+
+    def _split(self, order: IntArray, y: ArrayLike) -> tuple[IntArray, IntArray]:
+        """Training and validation examples."""
+        try:
+            kept, held_out = train_test_split(
+                order,
+                test_size=self.validation_fraction,
+                stratify=self._strata(y[order]),
+                random_state=self._seed(),
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping=True cannot hold out validation_fraction="
+                f"{self.validation_fraction} of these {len(order)} examples ({error}); "
+                "give X_val and y_val, change validation_fraction, or set early_stopping=False"
+            ) from error
+        return np.sort(kept), np.sort(held_out)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _forget(self) -> None:
+        self._fitted_with = {
+            name: comparable(getattr(self, name)) for name in self._fixed_parameters
+        }
+        self._epochs_done = self._rows_done = 0
+        self.n_updates_ = 0
+        self.history_: list[dict[str, float]] = []
+
+    def _check_unchanged(self) -> None:
+        for name, before in self._fitted_with.items():
+            now = getattr(self, name)
+            if comparable(now) != before:
+                raise ValueError(
+                    f"{name}={now!r} differs from the one the model was fitted with, {before}; "
+                    "fit without warm_start"
+                )
+
+    def _conclude(self, learner: Learner, outcome: Outcome) -> None:
+        for name, value in learner.attributes().items():
+            if isinstance(value, np.ndarray) and not np.all(np.isfinite(value)):
+                raise ValueError(
+                    f"{type(self).__name__} diverged: {name} is not finite. Standardise the inputs "
+                    "(standardize=True) or lower the learning rate"
+                )
+            setattr(self, name, value)
+        self._epochs_done += outcome.n_iter
+        self._rows_done = outcome.rows_done
+        self.history_ = self.history_ + outcome.history
+        self.n_iter_ = outcome.n_iter
+        self.best_iter_ = outcome.best_iter
+        self.converged_ = outcome.converged
+        self.stop_reason_ = outcome.reason
+        self.fit_time_ = outcome.seconds
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

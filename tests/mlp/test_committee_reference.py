@@ -1,0 +1,165 @@
+"""The core's committees are those of the thesis: passes, outputs, threads, layouts."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from widemargin import NilssonMLPClassifier, SimpleMLPClassifier
+from widemargin.reference.committees import (
+    Committee,
+    nilsson_mlp,
+    simple_mlp,
+    simple_mlp_classes,
+)
+
+ROUNDING = 2e-4  # of some hundred steps in float32
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def examples(rng, classes=2, rows=120, width=7):
+    """Inputs of which half are zero, one column constant; labels with structure."""
+    X = rng.normal(size=(rows, width)) * (rng.random((rows, width)) < 0.5)
+    X[:, -1] = 3.0
+    score = np.digitize(X[:, 0] + X[:, 1] ** 2 - 0.3, np.linspace(-0.3, 1.2, classes - 1))
+    return X, score
+
+
+def standardized(X):
+    scale = X.std(axis=0)
+    scale[scale < 1e-12 * np.abs(X.mean(axis=0))] = 1.0
+    return (X - X.mean(axis=0)) / scale
+
+
+def committees_of(clf):
+    """What the reference needs to know of a fitted model with one committee a class."""
+    v, a, b = clf.hidden_coef_[0], clf.hidden_intercept_[0], clf.intercept_[0]
+    return [Committee(*parts) for parts in zip(v.astype(float), a.astype(float), b, strict=True)]
+
+
+def close(ours, theirs):
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine.v, other.v, atol=ROUNDING)
+        np.testing.assert_allclose(mine.a, other.a, atol=ROUNDING)
+        np.testing.assert_allclose(mine.b, other.b, atol=1e-9)
+
+
+def begun(model, X, y, sample_weight=None):
+    """The model before its first step: one whose step is too small to be seen."""
+    return committees_of(model.set_params(learning_rate=1e-30).fit(X, y, sample_weight))
+
+
+def settings(**more):
+    return {"encoding": None, "shuffle": False, "schedule": "constant", "random_state": 3} | more
+
+
+INPUTS = {
+    "dense": np.ascontiguousarray,
+    "float32": lambda X: X.astype(np.float32),
+    "sparse": sp.csr_matrix,
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("units", [1, 64, 70])
+def test_a_pass_of_the_simple_mlp(rng, kind, standardize, units):
+    X, y = examples(rng)
+    X = X.astype(np.float32).astype(float)
+    model = SimpleMLPClassifier(
+        n_units=units, margin=2.0, max_iter=3, **settings(standardize=standardize)
+    )
+    start = begun(model, INPUTS[kind](X), y)
+    clf = model.set_params(learning_rate=0.03).fit(INPUTS[kind](X), y)
+    seen = standardized(X) if standardize else X
+    order = list(range(len(y))) * 3
+    end, updates = simple_mlp(start[0], seen, 2.0 * y - 1, order, 0.03, margin=2.0)
+    close(committees_of(clf), [end])
+    assert clf.n_updates_ == updates > 50
+    outputs = [end.output(x) for x in seen]
+    np.testing.assert_allclose(clf.decision_function(INPUTS[kind](X)), outputs, atol=0.05)
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("multi_class", ["best_other", "ovr"])
+def test_more_classes(rng, kind, multi_class):
+    X, y = examples(rng, classes=4)
+    X = X.astype(np.float32).astype(float)
+    model = SimpleMLPClassifier(
+        n_units=20, margin=1.5, max_iter=2, multi_class=multi_class, **settings()
+    )
+    start = begun(model, INPUTS[kind](X), y)
+    clf = model.set_params(learning_rate=0.03).fit(INPUTS[kind](X), y)
+    end, updates = simple_mlp_classes(
+        start,
+        standardized(X),
+        y,
+        list(range(len(y))) * 2,
+        0.03,
+        margin=1.5,
+        best_other=multi_class == "best_other",
+    )
+    close(committees_of(clf), end)
+    assert clf.n_updates_ == updates > 50
+
+
+def test_weights_multiply_steps(rng):
+    X, y = examples(rng)
+    weights = rng.uniform(0.1, 2.0, len(y))
+    model = SimpleMLPClassifier(n_units=30, margin=2.0, max_iter=1, **settings(standardize=False))
+    start = begun(model, X, y, weights)
+    clf = model.set_params(learning_rate=0.03).fit(X, y, weights)
+    end, _ = simple_mlp(start[0], X, 2.0 * y - 1, range(len(y)), 0.03, 2.0, weights)
+    close(committees_of(clf), [end])
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(
+    ("units", "margin"), [(1, 0), (21, 0), (101, 0), (21, 4), (101, 12.5), (101, 1e30)]
+)
+def test_a_pass_of_the_nilsson_mlp(rng, standardize, units, margin):
+    X, y = examples(rng)
+    model = NilssonMLPClassifier(
+        n_units=units, margin=margin, max_iter=3, **settings(standardize=standardize)
+    )
+    start = begun(model, X, y)
+    clf = model.set_params(learning_rate=0.1).fit(X, y)
+    seen = standardized(X) if standardize else X
+    order = list(range(len(y))) * 3
+    end, updates = nilsson_mlp(start[0], seen, 2.0 * y - 1, order, 0.1, margin)
+    close(committees_of(clf), [end])
+    assert clf.n_updates_ == updates > 10
+    assert np.all(clf.decision_function(X) % 2 == 1)  # a sum of an odd number of signs
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("model", [SimpleMLPClassifier, NilssonMLPClassifier])
+def test_threads_change_nothing(rng, classes, model):
+    X, y = examples(rng, classes=classes, rows=300)
+    fits = [
+        model(n_units=151, max_iter=5, random_state=0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(fits[0].hidden_coef_, fits[1].hidden_coef_)
+    np.testing.assert_array_equal(fits[0].decision_function(X), fits[1].decision_function(X))
+
+
+def test_committees_side_by_side_are_those_one_after_the_other(rng):
+    X, y = examples(rng, rows=200)
+    one, two = (
+        SimpleMLPClassifier(
+            n_units=40, n_committees=3, max_iter=4, dropout=0.3, random_state=0, n_jobs=n_jobs
+        ).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.hidden_coef_, two.hidden_coef_)
+    first, second = one.hidden_coef_[0], one.hidden_coef_[1]
+    assert not np.allclose(first, second)
+
+
+def test_threads_without_locks_learn_too(rng):
+    X, y = examples(rng, rows=400)
+    clf = SimpleMLPClassifier(n_units=100, lock_free=True, n_jobs=2, random_state=0).fit(X, y)
+    assert clf.score(X, y) > 0.97
