@@ -6,12 +6,17 @@ endif()
 # (WIDEMARGIN_ISA); cpp/widemargin/dispatch picks one when the module is loaded.
 add_library(widemargin_core STATIC
             cpp/widemargin/base/buffer.cpp
+            cpp/widemargin/base/parallel.cpp
+            cpp/widemargin/base/shuffle.cpp
             cpp/widemargin/dispatch/dispatch.cpp
             cpp/widemargin/kernel/encoding.cpp
             cpp/widemargin/kernel/kernel_source.cpp
             cpp/widemargin/kernel/packed_examples.cpp
             cpp/widemargin/svm/decomposition.cpp
+            cpp/widemargin/svm/first_solution.cpp
             cpp/widemargin/svm/partition.cpp
+            cpp/widemargin/svm/selection.cpp
+            cpp/widemargin/svm/shrinking.cpp
             cpp/widemargin/svm/working_set.cpp)
 target_compile_options(widemargin_core PRIVATE -O3 -fvisibility=hidden -Wall -Wextra)
 target_include_directories(widemargin_core PUBLIC cpp)

@@ -47,11 +47,11 @@ class Rows:
         mean: FloatArray | None,
         scale: FloatArray | None,
         places: NDArray[np.int32],
-        block: int,
+        dense_inputs: int,
         lines: NDArray[np.int32],
         bytes: NDArray[np.uint8],
     ) -> Rows: ...
-    def packed_bytes(self, places: NDArray[np.int32], block: int) -> int: ...
+    def packed_bytes(self, places: NDArray[np.int32], dense_inputs: int) -> int: ...
 
 def stochastic_gradient(
     rows: Rows,
@@ -209,7 +209,7 @@ class KernelExamples:
     """Examples in the blocks of one kernel."""
 
     @property
-    def wide(self) -> bool: ...
+    def double_precision(self) -> bool: ...
     @property
     def layout(self) -> dict[str, int]: ...
 
@@ -218,7 +218,7 @@ def pack_examples(
     gamma: float,
     coef0: float,
     degree: int,
-    wide: bool | None,
+    double_precision: bool | None,
     sets: list[tuple[Rows, IntArray]],
 ) -> list[KernelExamples]: ...
 def expand(
@@ -252,24 +252,24 @@ class Decomposition:
     def state(self, beta: FloatArray, f: FloatArray) -> None: ...
 
 @final
-class DualCourse:
-    """Epochs of dual coordinate descent, which a call may leave anywhere."""
+class DualProgress:
+    """The progress of epochs of dual coordinate descent, which a call may leave anywhere."""
 
     def __init__(
         self, examples: int, seed: int, intercept: float, free: bool, sum: float
     ) -> None: ...
     @property
-    def epoch(self) -> int: ...  # complete ones
+    def epoch(self) -> int: ...  # completed epochs
     @property
     def visits(self) -> int: ...
     def reached(self, epochs: int, enough: int) -> bool: ...
 
-def dual_course(
+def dual_epochs(
     rows: Rows,
     w: FloatArray,
     b: FloatArray,
     variables: FloatArray,
-    course: DualCourse,
+    progress: DualProgress,
     sums: FloatArray,
     *,
     mean: FloatArray | None,
@@ -312,7 +312,7 @@ def squared_norms(
     rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray
 ) -> None: ...
 
-units_per_block: int
+units_per_panel: int
 
 def train_committees(
     rows: Rows,

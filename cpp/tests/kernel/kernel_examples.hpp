@@ -25,12 +25,12 @@ struct Data {
     double& at(std::size_t l, std::size_t j) { return x[l * width + j]; }
     const double* row(std::size_t l) const { return x.data() + l * width; }
 
-    Rows dense(bool wide = true) {
-        if (wide) return {Layout::dense64, x.data(), nullptr, nullptr, count, width};
+    Rows dense(bool double_precision = true) {
+        if (double_precision) return {Layout::dense64, x.data(), nullptr, nullptr, count, width};
         stored32.assign(x.begin(), x.end());
         return {Layout::dense32, stored32.data(), nullptr, nullptr, count, width};
     }
-    Rows sparse(bool wide = true) {
+    Rows sparse(bool double_precision = true) {
         stored64.clear();
         columns.clear();
         starts.assign(1, 0);
@@ -44,9 +44,9 @@ struct Data {
             }
         }
         stored32.assign(stored64.begin(), stored64.end());
-        const void* values = wide ? static_cast<const void*>(stored64.data())
-                                  : static_cast<const void*>(stored32.data());
-        return {wide ? Layout::sparse64 : Layout::sparse32,
+        const void* values = double_precision ? static_cast<const void*>(stored64.data())
+                                              : static_cast<const void*>(stored32.data());
+        return {double_precision ? Layout::sparse64 : Layout::sparse32,
                 values,
                 columns.data(),
                 starts.data(),
@@ -83,7 +83,7 @@ inline void add_constant(Data& data, std::size_t j) {
 }
 
 // Numbers of the type that the kernel is computed in, so that only its arithmetic is inexact.
-inline Data make_data(Random& random, Kind kind, std::size_t count, bool wide) {
+inline Data make_data(Random& random, Kind kind, std::size_t count, bool double_precision) {
     Data data(count, kind == Kind::sparse ? 300 : 60);
     switch (kind) {
         case Kind::numbers:
@@ -115,7 +115,7 @@ inline Data make_data(Random& random, Kind kind, std::size_t count, bool wide) {
             }
             break;
     }
-    for (double& value : data.x) value = wide ? value : static_cast<float>(value);
+    for (double& value : data.x) value = double_precision ? value : static_cast<float>(value);
     return data;
 }
 
@@ -162,15 +162,15 @@ struct Values {
 template <class T>
 Values compute_as(const KernelFunction& kernel, const PackedView& from, const Order& index,
                   const PackedView& at, const Use& use, Doubles f) {
-    const std::size_t stride = rounded(at.count);
+    const std::size_t stride = rounded_to_blocks(at.count);
     std::vector<std::vector<T>> rows(index.size(), std::vector<T>(stride, static_cast<T>(kNaN)));
     std::vector<void*> keep;
     for (std::size_t r = 0; r < rows.size(); ++r) {
         keep.push_back(use.kept.empty() || use.kept[r] ? rows[r].data() : nullptr);
     }
-    kernels().kernel_rows(kernel, {&from, index.data(), index.size()}, at,
-                          {use.first, use.last ? use.last : stride / kBlock, use.outputs,
-                           use.coef.data(), f.data(), stride, keep.data(), use.threads});
+    loops().kernel_rows(kernel, {&from, index.data(), index.size()}, at,
+                        {use.first, use.last ? use.last : stride / kBlock, use.outputs,
+                         use.coef.data(), f.data(), stride, keep.data(), use.threads});
     Values values{{}, std::move(f)};
     for (const auto& row : rows) values.rows.emplace_back(row.begin(), row.end());
     return values;
@@ -178,8 +178,8 @@ Values compute_as(const KernelFunction& kernel, const PackedView& from, const Or
 
 inline Values compute(const KernelFunction& kernel, const PackedView& from, const Order& index,
                       const PackedView& at, const Use& use = {}, const Doubles& f = {}) {
-    return at.wide ? compute_as<double>(kernel, from, index, at, use, f)
-                   : compute_as<float>(kernel, from, index, at, use, f);
+    return at.double_precision ? compute_as<double>(kernel, from, index, at, use, f)
+                               : compute_as<float>(kernel, from, index, at, use, f);
 }
 
 struct Case {
@@ -194,7 +194,7 @@ struct Case {
 inline std::vector<Doubles> check_matrix(const Case& c) {
     const std::size_t n = c.packed.view().count;
     const Values all = compute(c.kernel, c.packed.view(), first_ones(n), c.packed.view());
-    const double tolerance = c.packed.view().wide ? 1e-13 : 1e-5;
+    const double tolerance = c.packed.view().double_precision ? 1e-13 : 1e-5;
     for (std::size_t a = 0; a < n; ++a) {
         for (std::size_t b = 0; b < n; ++b) {
             const double* x = c.data.row(static_cast<std::size_t>(c.order[a]));

@@ -45,7 +45,7 @@ void test_kernel_perceptron(const Tables& tables) {
                 }
             }
 
-            for (const Kernels* table : tables) {
+            for (const Loops* table : tables) {
                 Doubles f = f0, found_b = b0, found(count * outputs);
                 const Tally sums = table->kernel_perceptron(
                     {tile.data(), count, outputs, y.data(), weighted ? weights.data() : nullptr,

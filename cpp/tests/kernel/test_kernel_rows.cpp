@@ -11,11 +11,13 @@
 namespace widemargin::tests {
 namespace {
 
-std::string describe(Kind kind, const KernelFunction& kernel, bool wide, std::size_t count) {
+std::string describe(Kind kind, const KernelFunction& kernel, bool double_precision,
+                     std::size_t count) {
     static const char* kind_names[] = {"numbers", "bits", "groups", "mixed", "sparse"};
     static const char* names[] = {"linear", "poly", "rbf", "sigmoid"};
-    return std::string(names[static_cast<int>(kernel.name)]) + (wide ? " double " : " float ") +
-           kind_names[static_cast<int>(kind)] + " " + std::to_string(count);
+    return std::string(names[static_cast<int>(kernel.name)]) +
+           (double_precision ? " double " : " float ") + kind_names[static_cast<int>(kind)] + " " +
+           std::to_string(count);
 }
 
 // A value does not depend on how many rows there are, nor on the places of its examples.
@@ -93,7 +95,7 @@ void check_threads(Random& random, const Case& c) {
     Use use;
     use.outputs = 2;
     use.coef = random.vector(use.outputs * rows.size());
-    const Doubles before = random.vector(use.outputs * rounded(view.count));
+    const Doubles before = random.vector(use.outputs * rounded_to_blocks(view.count));
     const Values one = compute(c.kernel, view, rows, view, use, before);
     use.threads = 2;
     CHECK(compute(c.kernel, view, rows, view, use, before) == one, "%s: two threads", c.text);
@@ -120,15 +122,16 @@ void check_layout(Kind kind, const KernelFunction& kernel, const PackedView& vie
 
 void test_rows(Random& random) {
     for (const Kind kind : kinds) {
-        for (const bool wide : {false, true}) {
-            Data data = make_data(random, kind, 300, wide);
-            const Rows stored = kind == Kind::sparse ? data.sparse(wide) : data.dense(wide);
+        for (const bool double_precision : {false, true}) {
+            Data data = make_data(random, kind, 300, double_precision);
+            const Rows stored =
+                kind == Kind::sparse ? data.sparse(double_precision) : data.dense(double_precision);
             const Order every = first_ones(data.count);
             for (const KernelFunction& kernel : kernel_functions) {
-                const Encoding encoding =
-                    choose_encoding(kernel, {{&stored, every.data(), every.size()}}, wide);
+                const Encoding encoding = choose_encoding(
+                    kernel, {{&stored, every.data(), every.size()}}, double_precision);
                 for (const std::size_t count : {1, 15, 16, 17, 33, 49, 290}) {
-                    const std::string text = describe(kind, kernel, wide, count);
+                    const std::string text = describe(kind, kernel, double_precision, count);
                     const Order order = random_order(random, data.count, count);
                     const PackedExamples packed({&stored, order.data(), count}, encoding);
                     check_layout(kind, kernel, packed.view(), text.c_str());
@@ -175,7 +178,7 @@ void test_degrees(Random& random) {
 }
 
 // exp(-d^2) down to where it is 0, tanh from -1 to 1
-void test_far(bool wide) {
+void test_far(bool double_precision) {
     Data data(200, 1);
     for (std::size_t l = 0; l < data.count; ++l) {
         data.at(l, 0) = static_cast<double>(l * l) / 1024.0;
@@ -185,7 +188,7 @@ void test_far(bool wide) {
     for (const KernelFunction& kernel : {KernelFunction{KernelName::rbf, 1.0, 0.0, 0},
                                          KernelFunction{KernelName::sigmoid, 1.0, -9.0, 0}}) {
         const Selection all{&stored, every.data(), every.size()};
-        const PackedExamples packed(all, choose_encoding(kernel, {all}, wide));
+        const PackedExamples packed(all, choose_encoding(kernel, {all}, double_precision));
         for (const Doubles& row : check_matrix({data, kernel, every, packed, "far"})) {
             for (std::size_t b = 0; b < data.count; ++b) {
                 CHECK(std::fabs(row[b]) <= 1.0, "%.17g", row[b]);
@@ -208,11 +211,11 @@ void test_known_rows(Random& random) {
                 }
                 const Doubles coef = random.vector(n), before = random.vector(count);
                 Doubles f = before, again = before;
-                constexpr bool wide = sizeof(T) == 8;
-                kernels().add_known_rows(
-                    {known.data(), coef.data(), n, first, last, f.data(), wide, 1});
-                kernels().add_known_rows(
-                    {known.data(), coef.data(), n, first, last, again.data(), wide, 2});
+                constexpr bool double_precision = sizeof(T) == 8;
+                loops().add_known_rows(
+                    {known.data(), coef.data(), n, first, last, f.data(), double_precision, 1});
+                loops().add_known_rows(
+                    {known.data(), coef.data(), n, first, last, again.data(), double_precision, 2});
                 CHECK(f == again, "%zu rows, %zu blocks", n, blocks);
                 for (std::size_t b = 0; b < count; ++b) {
                     double sum = before[b];
@@ -231,7 +234,7 @@ void test_kernel_rows(Random& random) {
     test_rows(random);
     test_one_example();
     test_degrees(random);
-    for (const bool wide : {false, true}) test_far(wide);
+    for (const bool double_precision : {false, true}) test_far(double_precision);
     test_known_rows(random);
 }
 

@@ -39,20 +39,20 @@ void test_kernel_source(Random& random) {
                                                static_cast<const KernelSource*>(&given)}) {
                 const auto frame = source->frame(places.empty() ? nullptr : places.data(), n);
                 Doubles& f = sums[source == &given];
-                f.assign(2 * rounded(n), 0.0);
-                Doubles last(rounded(n), kNaN);
+                f.assign(2 * rounded_to_blocks(n), 0.0);
+                Doubles last(rounded_to_blocks(n), kNaN);
                 std::vector<void*> keep(rows.size(), nullptr);
                 keep.back() = last.data();
-                source->rows(
-                    rows.data(), rows.size(), *frame,
-                    {0, rounded(n) / kBlock, 2, coef.data(), f.data(), rounded(n), keep.data(), 1});
+                source->rows(rows.data(), rows.size(), *frame,
+                             {0, rounded_to_blocks(n) / kBlock, 2, coef.data(), f.data(),
+                              rounded_to_blocks(n), keep.data(), 1});
                 for (std::size_t b = 0; b < n; ++b) {
                     const std::size_t l = places.empty() ? b : static_cast<std::size_t>(places[b]);
                     CHECK(last[b] == all[static_cast<std::size_t>(rows.back())][l], "at %zu", b);
                 }
             }
             for (std::size_t i = 0; i < sums[0].size(); ++i) {
-                if (i % rounded(n) >= n) continue;
+                if (i % rounded_to_blocks(n) >= n) continue;
                 CHECK(std::fabs(sums[0][i] - sums[1][i]) <= 1e-12 * (1.0 + std::fabs(sums[0][i])),
                       "at %zu: %g, %g", i, sums[0][i], sums[1][i]);
             }

@@ -123,14 +123,14 @@ struct Descent : Inputs {
     }
 
     // Those that are kept go to a place of their own, or in front of the order.
-    DualTally run(const Kernels& kernels, bool as_packed, bool in_place = false) {
+    DualTally run(const Loops& table, bool as_packed, bool in_place = false) {
         const Doubles nothing(data.count);
         kept = in_place ? order : Order(order.size(), -1);
         const DualTally tally =
-            visit(kernels, as_packed, nothing.data(), nullptr, {&w},
+            visit(table, as_packed, nothing.data(), nullptr, {&w},
                   [&](const Rows& rows, const Standardization& statistics) {
                       const LinearState state{1, w.data(), b.data(), nullptr, nullptr, 0.0};
-                      return kernels.dual_descent(
+                      return table.dual_descent(
                           rows, state, statistics,
                           {in_place ? kept.data() : order.data(), order.size(), variables.data(),
                            epsilon, intercept, patience, kept.data(), relaxation});

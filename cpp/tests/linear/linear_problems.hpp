@@ -12,8 +12,6 @@
 
 namespace widemargin::tests {
 
-using Tables = std::vector<const Kernels*>;  // one an instruction set
-
 inline bool close(double a, double b) {
     return near(a, b, 1e-12);
 }
@@ -106,7 +104,7 @@ struct Inputs {
     const Data& data;
     bool standardized;
     Doubles mean, scale;
-    std::size_t block;                 // of the packed examples
+    std::size_t dense_inputs;          // of the packed examples
     std::vector<std::int32_t> places;  // of their inputs
 
     Inputs(Random& random, const Data& data, bool standardized)
@@ -114,7 +112,7 @@ struct Inputs {
           standardized(standardized),
           mean(random.vector(data.width)),
           scale(random.vector(data.width)),
-          block(random.below(data.width + 1)) {
+          dense_inputs(random.below(data.width + 1)) {
         for (double& value : scale) value = 1.0 + 0.4 * value;
         if (!standardized) {
             mean.assign(data.width, 0.0);
@@ -133,7 +131,7 @@ struct Inputs {
     // Calls train(rows, statistics) on the rows as they are, if they serve, or packed; meanwhile
     // each of `all_weights`, those of the inputs, is as that asks for it.
     template <class Train>
-    auto visit(const Kernels& kernels, bool as_packed, const double* y, const double* weights,
+    auto visit(const Loops& table, bool as_packed, const double* y, const double* weights,
                std::initializer_list<Doubles*> all_weights, Train&& train) const {
         const bool serves = is_dense(data.layout) || (sparse_serves && !standardized);
         if (!as_packed && serves) {
@@ -142,10 +140,10 @@ struct Inputs {
         }
         Doubles centre(data.width);
         for (std::size_t j = 0; j < data.width; ++j) {
-            if (places[j] >= static_cast<std::int32_t>(block))
+            if (places[j] >= static_cast<std::int32_t>(dense_inputs))
                 centre[places[j]] = mean[j] / scale[j];
         }
-        const Packed packed = pack(kernels, y, weights);
+        const Packed packed = pack(table, y, weights);
         for (Doubles* w : all_weights) *w = to_places(*w);
         const auto result =
             train(packed.rows,
@@ -164,27 +162,28 @@ struct Inputs {
         std::vector<Line> lines;
         Rows rows;
     };
-    Packed pack(const Kernels& kernels, const double* y, const double* weights) const {
+    Packed pack(const Loops& table, const double* y, const double* weights) const {
         const Rows plain = data.rows();
         std::size_t size = 0;
         for (std::size_t l = 0; l < data.count; ++l) {
             std::size_t stored = 0;
             for (std::size_t j = 0; j < data.width; ++j) {
-                stored += data.at(l, j) != 0.0 && places[j] >= static_cast<std::int32_t>(block);
+                stored +=
+                    data.at(l, j) != 0.0 && places[j] >= static_cast<std::int32_t>(dense_inputs);
             }
-            size += (24 + 8 * block + 12 * stored + 63) / 64;
+            size += (24 + 8 * dense_inputs + 12 * stored + 63) / 64;
         }
-        const Packing packing{block, places.data(), standardized ? mean.data() : nullptr,
+        const Packing packing{dense_inputs, places.data(), standardized ? mean.data() : nullptr,
                               standardized ? scale.data() : nullptr};
-        CHECK(kernels.pack(plain, nullptr, nullptr, packing, nullptr, nullptr) == size,
-              "%s width %zu", kernels.isa, data.width);
+        CHECK(table.pack(plain, nullptr, nullptr, packing, nullptr, nullptr) == size,
+              "%s width %zu", table.isa, data.width);
         Packed packed{std::vector<std::int32_t>(data.count + 1), std::vector<Packed::Line>(size),
                       plain};
-        kernels.pack(plain, y, weights, packing, packed.first_lines.data(),
-                     reinterpret_cast<unsigned char*>(packed.lines.data()));
+        table.pack(plain, y, weights, packing, packed.first_lines.data(),
+                   reinterpret_cast<unsigned char*>(packed.lines.data()));
         packed.rows = {Layout::packed, packed.lines.data(), packed.first_lines.data(),
                        nullptr,        data.count,          data.width,
-                       block};
+                       dense_inputs};
         return packed;
     }
 

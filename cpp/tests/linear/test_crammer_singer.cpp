@@ -20,7 +20,7 @@ struct Machine : Inputs {
             double intercept)
         : Inputs(random, data, standardized),
           classes(classes),
-          stride((classes + kStride - 1) / kStride * kStride),
+          stride((classes + kClassStep - 1) / kClassStep * kClassStep),
           y(data.count),
           c(data.count),
           norms(data.count),
@@ -194,15 +194,15 @@ struct Machine : Inputs {
     }
 
     // Those that are kept go to a place of their own, or in front of the order.
-    DualTally run(const Kernels& kernels, bool as_packed, bool in_place = false) {
+    DualTally run(const Loops& table, bool as_packed, bool in_place = false) {
         const Doubles nothing(data.count);
         kept = in_place ? order : Order(order.size(), -1);
         const DualTally tally = visit(
-            kernels, as_packed, nothing.data(), nullptr, {&w},
+            table, as_packed, nothing.data(), nullptr, {&w},
             [&](const Rows& rows, const Standardization& statistics) {
                 const double* centre = rows.layout == Layout::packed ? statistics.mean : nullptr;
                 Filled state = filled(centre);
-                const DualTally found = kernels.crammer_singer(
+                const DualTally found = table.crammer_singer(
                     rows, {stride, state.w.data(), state.b.data(), state.sums.data()}, statistics,
                     {in_place ? kept.data() : order.data(), order.size(), state.beta.data(),
                      y.data(), c.data(), norms.data(), intercept, patience, kept.data()});
@@ -242,7 +242,7 @@ void test_epochs(const Tables& tables) {
                 for (std::size_t l = 0; l < data.count; ++l) {
                     full += expected.B(l, expected.own(l)) == expected.c[l];
                 }
-                for (const Kernels* table : tables) {
+                for (const Loops* table : tables) {
                     for (const bool packed : {false, true}) {
                         Machine found = start;
                         const DualTally other = found.run(*table, packed, packed);
@@ -264,7 +264,7 @@ void test_epochs(const Tables& tables) {
 }
 
 // Epochs from 0: w, b and sums belong to B, its rows are within their bounds, and none can gain.
-void test_convergence(const Kernels& table) {
+void test_convergence(const Loops& table) {
     Random random(22);
     for (const Layout layout : layouts) {
         for (int options = 0; options < 6; ++options) {
@@ -310,7 +310,7 @@ void test_convergence(const Kernels& table) {
 
 void test_crammer_singer(const Tables& tables) {
     test_epochs(tables);
-    for (const Kernels* table : tables) test_convergence(*table);
+    for (const Loops* table : tables) test_convergence(*table);
 }
 
 }  // namespace widemargin::tests

@@ -24,7 +24,7 @@ void test_epochs(const Tables& tables) {
                 const DualTally tally = expected.plain();
                 aside += start.order.size() - tally.kept;
                 for (const DualVariable& v : expected.variables) bounded += v.beta == v.hi;
-                for (const Kernels* table : tables) {
+                for (const Loops* table : tables) {
                     for (const bool packed : {false, true}) {
                         Descent found = start;
                         const bool same = close(found.run(*table, packed, packed), tally);
@@ -45,7 +45,7 @@ void test_epochs(const Tables& tables) {
 }
 
 // An epoch over nothing changes nothing.
-void test_empty_epoch(const Kernels& table) {
+void test_empty_epoch(const Loops& table) {
     Random random(12);
     for (const Layout layout : layouts) {
         const Data data(random, layout, 6, 5);
@@ -63,7 +63,7 @@ void test_empty_epoch(const Kernels& table) {
 
 // Epochs from 0, over what is kept and now and then over all: w belongs to beta, and nothing that
 // a variable may do makes the objective smaller.
-void test_convergence(const Kernels& table) {
+void test_convergence(const Loops& table) {
     Random random(13);
     for (const Layout layout : layouts) {
         for (int options = 0; options < 8; ++options) {
@@ -116,7 +116,7 @@ void test_norms(const Tables& tables) {
                 const Doubles nothing(data.count);
                 Doubles expected(data.count);
                 for (std::size_t l = 0; l < data.count; ++l) expected[l] = problem.norm(l);
-                for (const Kernels* table : tables) {
+                for (const Loops* table : tables) {
                     for (const bool packed : {false, true}) {
                         Doubles found(data.count);
                         problem.visit(*table, packed, nothing.data(), nullptr, {},
@@ -138,7 +138,7 @@ void test_norms(const Tables& tables) {
 void test_dual_descent(const Tables& tables) {
     test_epochs(tables);
     test_norms(tables);
-    for (const Kernels* table : tables) {
+    for (const Loops* table : tables) {
         test_empty_epoch(*table);
         test_convergence(*table);
     }

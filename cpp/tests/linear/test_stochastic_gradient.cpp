@@ -1,4 +1,4 @@
-// Linear models: passes of stochastic gradient, outputs, and sums of examples.
+// Linear models: passes of stochastic gradient.
 #include <cmath>
 #include <vector>
 
@@ -73,14 +73,14 @@ struct Problem : Inputs {
     }
 
     // Sparse examples are packed for training, dense ones may be.
-    Tally run(const Kernels& kernels, int threads, bool as_packed = false) {
-        return visit(kernels, as_packed, y.data(), weights.empty() ? nullptr : weights.data(),
+    Tally run(const Loops& table, int threads, bool as_packed = false) {
+        return visit(table, as_packed, y.data(), weights.empty() ? nullptr : weights.data(),
                      {&w, &sum_w}, [&](const Rows& rows, const Standardization& statistics) {
-                         return run_on(kernels, threads, rows, statistics);
+                         return run_on(table, threads, rows, statistics);
                      });
     }
 
-    Tally run_on(const Kernels& kernels, int threads, const Rows& rows,
+    Tally run_on(const Loops& table, int threads, const Rows& rows,
                  const Standardization& statistics) {
         Doubles scores(outputs > 1 ? order.size() * outputs : 0);
         const LinearState state{outputs,
@@ -101,7 +101,7 @@ struct Problem : Inputs {
                         fit_intercept,
                         threads,
                         outputs > 1 ? scores.data() : nullptr};
-        return kernels.stochastic_gradient(rows, state, statistics, pass);
+        return table.stochastic_gradient(rows, state, statistics, pass);
     }
 };
 
@@ -125,7 +125,7 @@ void test_passes(const Tables& tables) {
                 start.slowing = random.below(2) ? random.uniform() : 0.0;
                 Problem expected = start;
                 const Tally tally = expected.plain();
-                for (const Kernels* table : tables) {
+                for (const Loops* table : tables) {
                     Problem packed = start;
                     CHECK(close(packed.run(*table, 1, true), tally) &&
                               close(packed.w, expected.w) && close(packed.b, expected.b) &&
@@ -155,7 +155,7 @@ void test_passes(const Tables& tables) {
 }
 
 // A pass over nothing changes nothing.
-void test_empty_pass(const Kernels& table) {
+void test_empty_pass(const Loops& table) {
     Random random(2);
     const Data data(random, Layout::dense64, 3, 5);
     for (double mu : {0.0, 0.1}) {
@@ -180,7 +180,7 @@ void test_long_decay(const Tables& tables) {
             start.mu = part / start.rate;
             Problem expected = start;
             expected.plain();
-            for (const Kernels* table : tables) {
+            for (const Loops* table : tables) {
                 for (bool packed : {false, true}) {
                     Problem found = start;
                     found.run(*table, 1, packed);
@@ -207,61 +207,7 @@ void test_long_decay(const Tables& tables) {
 void test_stochastic_gradient(const Tables& tables) {
     test_passes(tables);
     test_long_decay(tables);
-    for (const Kernels* table : tables) test_empty_pass(*table);
-}
-
-void test_decision(const Tables& tables) {
-    Random random(3);
-    for (std::size_t width = 1; width <= 70; ++width) {
-        for (Layout layout : layouts) {
-            for (std::size_t outputs : {1, 3}) {
-                const Data data(random, layout, 11, width);
-                const Doubles w = random.vector(outputs * width), b = random.vector(outputs);
-                Doubles expected(data.count * outputs);
-                for (std::size_t l = 0; l < data.count; ++l) {
-                    for (std::size_t k = 0; k < outputs; ++k) {
-                        expected[l * outputs + k] = b[k];
-                        for (std::size_t j = 0; j < width; ++j) {
-                            expected[l * outputs + k] += w[k * width + j] * data.at(l, j);
-                        }
-                    }
-                }
-                for (const Kernels* table : tables) {
-                    for (int threads : {1, 2}) {
-                        Doubles found(data.count * outputs);
-                        table->decision(data.rows(), outputs, w.data(), b.data(), found.data(),
-                                        threads);
-                        CHECK(close(found, expected), "%s width %zu layout %d outputs %zu",
-                              table->isa, width, static_cast<int>(layout), outputs);
-                    }
-                }
-            }
-        }
-    }
-}
-
-void test_combine(const Tables& tables) {
-    Random random(15);
-    for (std::size_t width = 1; width <= 70; ++width) {
-        for (const Layout layout : layouts) {
-            for (const std::size_t count : {0, 1, 12}) {
-                const Data data(random, layout, count, width);
-                Doubles coef = random.vector(count), expected(width);
-                for (std::size_t l = 2; l < count; l += 3) coef[l] = 0.0;
-                for (std::size_t l = 0; l < count; ++l) {
-                    for (std::size_t j = 0; j < width; ++j) expected[j] += coef[l] * data.at(l, j);
-                }
-                for (const Kernels* table : tables) {
-                    for (const int threads : {1, 2}) {
-                        Doubles found(width, kNaN);
-                        table->combine(data.rows(), coef.data(), found.data(), threads);
-                        CHECK(close(found, expected), "%s width %zu layout %d, %zu examples",
-                              table->isa, width, static_cast<int>(layout), count);
-                    }
-                }
-            }
-        }
-    }
+    for (const Loops* table : tables) test_empty_pass(*table);
 }
 
 }  // namespace widemargin::tests

@@ -50,7 +50,7 @@ std::pair<double, double> plain_sums(const Problem& problem, const Net<double>& 
     return {sum, wrong};
 }
 
-void check_slopes(const Kernels& table, const Problem& problem, const Net<double>& start) {
+void check_slopes(const Loops& table, const Problem& problem, const Net<double>& start) {
     const Rows rows = problem.inputs.data.rows();
     Net<double> net = start;
     NetworkPass pass = problem.pass(net, UpdateRule::sgd, problem.order.size(), 1);
@@ -71,7 +71,7 @@ void check_slopes(const Kernels& table, const Problem& problem, const Net<double
 }
 
 template <class T>
-void check_ways(const Kernels& table, const Problem& problem, const Net<T>& start) {
+void check_ways(const Loops& table, const Problem& problem, const Net<T>& start) {
     const Rows rows = problem.inputs.data.rows();
     const Standardization s = problem.statistics();
     Net<T> online = start, one = start, alone = start, team = start;
@@ -83,7 +83,7 @@ void check_ways(const Kernels& table, const Problem& problem, const Net<T>& star
     CHECK(near_all(alone.theta, team.theta), "%s threads", table.isa);
 }
 
-void check_not_a_number(const Kernels& table, const Problem& problem, Net<float> net) {
+void check_not_a_number(const Loops& table, const Problem& problem, Net<float> net) {
     net.theta.back() = std::nanf("");
     const Tally tally =
         table.network_batches(problem.inputs.data.rows(), net.view(), problem.statistics(),
@@ -121,7 +121,7 @@ void test_mixture_criteria(const Tables& tables) {
                                       columns,
                                       mixture};
                 const std::vector<std::int64_t> units{5, 3, experts};
-                for (const Kernels* table : tables) {
+                for (const Loops* table : tables) {
                     check_slopes(*table, problem, Net<double>(random, units, Transfer::tanh));
                     check_ways(*table, problem, Net<double>(random, units, Transfer::tanh));
                     check_ways(*table, problem, Net<float>(random, units, Transfer::relu));

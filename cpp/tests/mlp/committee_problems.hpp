@@ -41,7 +41,7 @@ struct Options {
 
 // A pass, by the core and by a plain loop.
 struct CommitteeProblem : Inputs {
-    std::size_t outputs, units, blocks;
+    std::size_t outputs, units, panels;
     CommitteeTargets targets;
     UnitName kind;
     bool fit_intercept, lock_free = false;
@@ -55,7 +55,7 @@ struct CommitteeProblem : Inputs {
         : Inputs(random, data, options.standardized),
           outputs(options.outputs),
           units(options.units),
-          blocks((options.units + kUnits - 1) / kUnits),
+          panels((options.units + kPanelUnits - 1) / kPanelUnits),
           targets(options.targets),
           kind(options.kind),
           fit_intercept(options.kind == UnitName::hard_tanh && random.below(4) != 0),
@@ -64,8 +64,8 @@ struct CommitteeProblem : Inputs {
           y(random_targets(random, data.count, options.outputs)),
           weights(options.weighted ? random_weights(random, data.count) : Doubles()),
           b(outputs),
-          v(outputs * blocks * (data.width + kExtraRows) * kUnits),
-          alive(blocks * kUnits) {
+          v(outputs * panels * (data.width + kExtraRows) * kPanelUnits),
+          alive(panels * kPanelUnits) {
         std::fill_n(alive.begin(), units, 1.0f);
         for (std::size_t k = 0; k < outputs; ++k) {
             if (fit_intercept) b[k] = on_grid(random.centred(), 0x1p-8);
@@ -84,7 +84,8 @@ struct CommitteeProblem : Inputs {
 
     // The weight of input j of unit n of committee k; j = width is its bias.
     float& weight(std::size_t k, std::size_t n, std::size_t j) {
-        return v[((k * blocks + n / kUnits) * (data.width + kExtraRows) + j) * kUnits + n % kUnits];
+        return v[((k * panels + n / kPanelUnits) * (data.width + kExtraRows) + j) * kPanelUnits +
+                 n % kPanelUnits];
     }
 
     // ------------------------------------------------------------------------ plain loops
@@ -129,7 +130,7 @@ struct CommitteeProblem : Inputs {
               CommitteeTally& tally) {
         const auto these = chosen(z, f, step);
         tally.active += static_cast<std::int64_t>(these.size());
-        tally.reached += static_cast<std::int64_t>(blocks * kUnits);
+        tally.reached += static_cast<std::int64_t>(panels * kPanelUnits);
         for (const std::size_t n : these) {
             for (std::size_t j = 0; j < data.width; ++j) {
                 weight(k, n, j) += static_cast<float>(step * at(l, j));
@@ -204,12 +205,13 @@ struct CommitteeProblem : Inputs {
         Floats to(from);
         if (rows.layout != Layout::packed) return to;
         const std::size_t height = data.width + kExtraRows;
-        for (std::size_t i = 0; i < outputs * blocks; ++i) {
+        for (std::size_t i = 0; i < outputs * panels; ++i) {
             for (std::size_t j = 0; j < data.width; ++j) {
-                const std::size_t here = (i * height + j) * kUnits;
+                const std::size_t here = (i * height + j) * kPanelUnits;
                 const std::size_t there =
-                    (i * height + static_cast<std::size_t>(places[j])) * kUnits;
-                std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(back ? there : here), kUnits,
+                    (i * height + static_cast<std::size_t>(places[j])) * kPanelUnits;
+                std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(back ? there : here),
+                            kPanelUnits,
                             to.begin() + static_cast<std::ptrdiff_t>(back ? here : there));
             }
         }
@@ -218,11 +220,11 @@ struct CommitteeProblem : Inputs {
 
     // Calls work(rows, committees, statistics) on this layout.
     template <class Work>
-    auto on(const Kernels& kernels, bool as_packed, Work&& work) {
-        return visit(kernels, as_packed, y.data(), nullptr, {},
+    auto on(const Loops& table, bool as_packed, Work&& work) {
+        return visit(table, as_packed, y.data(), nullptr, {},
                      [&](const Rows& rows, const Standardization& statistics) {
                          Floats core = placed(rows, v, false);
-                         const Committees committees{outputs,     blocks,       data.width,
+                         const Committees committees{outputs,     panels,       data.width,
                                                      core.data(), alive.data(), b.data()};
                          const auto result = work(rows, committees, statistics);
                          v = placed(rows, core, true);
@@ -230,23 +232,23 @@ struct CommitteeProblem : Inputs {
                      });
     }
 
-    CommitteeTally run(const Kernels& kernels, int threads, bool as_packed) {
+    CommitteeTally run(const Loops& table, int threads, bool as_packed) {
         const CommitteePass pass{
             order.data(),  order.size(), y.data(), weights.empty() ? nullptr : weights.data(),
             kind,          targets,      beta,     rate,
             fit_intercept, dropout,      seed,     threads,
             lock_free};
-        return on(kernels, as_packed,
+        return on(table, as_packed,
                   [&](const Rows& rows, const Committees& committees, const Standardization& s) {
-                      return kernels.train_committees(rows, committees, s, pass);
+                      return table.train_committees(rows, committees, s, pass);
                   });
     }
 
-    Doubles scores(const Kernels& kernels, int threads, bool as_packed) {
-        return on(kernels, as_packed,
+    Doubles scores(const Loops& table, int threads, bool as_packed) {
+        return on(table, as_packed,
                   [&](const Rows& rows, const Committees& committees, const Standardization& s) {
                       Doubles out(data.count * outputs, kNaN);
-                      kernels.committee_scores(rows, committees, s, kind, out.data(), threads);
+                      table.committee_scores(rows, committees, s, kind, out.data(), threads);
                       return out;
                   });
     }

@@ -23,7 +23,7 @@ Options options_of(int code, std::size_t units, UnitName kind) {
 
 constexpr int kCodes = 12;
 
-void compare(const Kernels& table, const CommitteeProblem& start, const CommitteeProblem& expected,
+void compare(const Loops& table, const CommitteeProblem& start, const CommitteeProblem& expected,
              const CommitteeTally& tally, int code) {
     CommitteeProblem trained = expected;
     const Doubles f = trained.plain_scores();
@@ -55,7 +55,7 @@ void test_passes(const Tables& tables) {
                     CommitteeProblem expected = start;
                     const CommitteeTally tally = expected.plain();
                     CHECK(tally.updates > 5, "width %zu code %d", width, code);
-                    for (const Kernels* table : tables) {
+                    for (const Loops* table : tables) {
                         compare(*table, start, expected, tally, code);
                     }
                 }
@@ -65,7 +65,7 @@ void test_passes(const Tables& tables) {
 }
 
 // Where sums are rounded, their order matters: it does not depend on the threads.
-void test_threads(const Kernels& table) {
+void test_threads(const Loops& table) {
     Random random(22);
     for (int code = 0; code < kCodes; ++code) {
         for (const UnitName kind : {UnitName::hard_tanh, UnitName::sign}) {
@@ -86,7 +86,7 @@ void test_threads(const Kernels& table) {
 }
 
 // One thread without locks has nobody to race; of two, each example is visited once.
-void test_lock_free(const Kernels& table) {
+void test_lock_free(const Loops& table) {
     Random random(23);
     const Data data(random, Layout::dense64, 60, 5);
     const CommitteeProblem start(random, data, options_of(6, 71, UnitName::hard_tanh), false);
@@ -101,7 +101,7 @@ void test_lock_free(const Kernels& table) {
 }
 
 // One visit with weights so small that all present units learn: those that moved made f.
-void test_dropout(const Kernels& table) {
+void test_dropout(const Loops& table) {
     Random random(24);
     const Data data = grid_data(random, Layout::dense64, 3, 4);
     CommitteeProblem start(random, data, options_of(0, 200, UnitName::hard_tanh));
@@ -141,7 +141,7 @@ void test_dropout(const Kernels& table) {
 }
 
 // A pass over nothing changes nothing, and there may be nothing to judge.
-void test_nothing(const Kernels& table) {
+void test_nothing(const Loops& table) {
     Random random(25);
     const Data data = grid_data(random, Layout::sparse32, 6, 5), none(random, data.layout, 0, 5);
     for (const bool packed : {false, true}) {
@@ -159,7 +159,7 @@ void test_nothing(const Kernels& table) {
 
 void test_committees(const Tables& tables) {
     test_passes(tables);
-    for (const Kernels* table : tables) {
+    for (const Loops* table : tables) {
         test_threads(*table);
         test_lock_free(*table);
         test_dropout(*table);

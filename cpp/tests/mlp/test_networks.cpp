@@ -26,7 +26,7 @@ constexpr Transfer transfers[] = {Transfer::identity,     Transfer::sigmoid,   T
                                   Transfer::slanted_tanh, Transfer::hard_tanh, Transfer::relu};
 
 template <class T>
-void check_problem(const Kernels& table, const Problem& problem, const Net<T>& start) {
+void check_problem(const Loops& table, const Problem& problem, const Net<T>& start) {
     const Rows rows = problem.inputs.data.rows();
     const Standardization s = problem.statistics();
     const auto outputs = static_cast<std::size_t>(start.units.back());
@@ -59,7 +59,7 @@ void check_problem(const Kernels& table, const Problem& problem, const Net<T>& s
 }
 
 // A step of all examples is the numerical gradient of the mean criterion with its decays.
-void check_gradient(const Kernels& table, const Problem& problem, const Net<double>& start) {
+void check_gradient(const Loops& table, const Problem& problem, const Net<double>& start) {
     const Rows rows = problem.inputs.data.rows();
     const auto objective = [&](const Net<double>& net) {
         double sum = 0.0;
@@ -87,7 +87,7 @@ void check_gradient(const Kernels& table, const Problem& problem, const Net<doub
 
 void test_networks(const Tables& tables) {
     Random random(11);
-    for (const Kernels* table : tables) {
+    for (const Loops* table : tables) {
         for (Transfer transfer : transfers) {
             for (Layout layout : layouts) {
                 for (bool standardized : {false, true}) {

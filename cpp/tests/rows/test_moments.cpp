@@ -35,7 +35,7 @@ void test_against_definition(const Tables& tables) {
                 const Doubles weights = random_weights(random, data.count);
                 Doubles mean(width), variance(width);
                 plain_moments(data, order, weighted ? &weights : nullptr, mean, variance);
-                for (const Kernels* table : tables) {
+                for (const Loops* table : tables) {
                     Doubles m(width), v(width);
                     table->moments(data.rows(), order.size(), order.data(),
                                    weighted ? weights.data() : nullptr, m.data(), v.data());
@@ -48,7 +48,7 @@ void test_against_definition(const Tables& tables) {
 }
 
 // A long constant column varies by no more than rounding, however its mean was rounded.
-void test_constant(const Kernels& table) {
+void test_constant(const Loops& table) {
     const std::size_t count = 100000;
     const Doubles x(count, 0.1);
     const Order order = first_ones(count);
@@ -63,7 +63,7 @@ void test_constant(const Kernels& table) {
 
 void test_moments(const Tables& tables) {
     test_against_definition(tables);
-    for (const Kernels* table : tables) test_constant(*table);
+    for (const Loops* table : tables) test_constant(*table);
 }
 
 }  // namespace widemargin::tests

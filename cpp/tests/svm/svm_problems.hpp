@@ -155,22 +155,23 @@ inline void check_feasible(const Variables& x, const Doubles& beta, const char* 
 // ---------------------------------------------------------------------------------- kernels
 
 inline std::shared_ptr<const PackedExamples> pack(const Doubles& x, std::size_t width,
-                                                  const KernelFunction& kernel, bool wide) {
+                                                  const KernelFunction& kernel,
+                                                  bool double_precision) {
     const Rows rows{Layout::dense64, x.data(), nullptr, nullptr, x.size() / width, width};
     const Order every = first_ones(rows.count);
     const Selection all{&rows, every.data(), every.size()};
-    return std::make_shared<PackedExamples>(all, choose_encoding(kernel, {all}, wide));
+    return std::make_shared<PackedExamples>(all, choose_encoding(kernel, {all}, double_precision));
 }
 
-// Another kernel, a block of examples at a time, so that every update takes many slices.
-class InBlocks final : public KernelSource {
+// Another kernel, one block of examples at a time, so that every update takes many slices.
+class InBlocks : public KernelSource {
    public:
     explicit InBlocks(std::shared_ptr<const KernelSource> kernel,
                       std::shared_ptr<const KernelSource> affinity = nullptr)
         : kernel_(std::move(kernel)), affinity_(std::move(affinity)) {}
 
     std::size_t count() const override { return kernel_->count(); }
-    bool wide() const override { return kernel_->wide(); }
+    bool double_precision() const override { return kernel_->double_precision(); }
     double cost() const override { return kernel_->cost(); }
     std::size_t examples_at_once(std::size_t) const override { return kBlock; }
     std::size_t rows_at_once() const override { return kernel_->rows_at_once(); }

@@ -21,10 +21,10 @@ Doubles matrix_of(const KernelSource& kernel) {
     Doubles k(n * n);
     const auto frame = kernel.frame(nullptr, n);
     for (std::size_t a = 0; a < n; ++a) {
-        Doubles f(rounded(n), 0.0);
+        Doubles f(rounded_to_blocks(n), 0.0);
         const double one = 1.0;
         kernel.rows(&every[a], 1, *frame,
-                    {0, rounded(n) / kBlock, 1, &one, f.data(), f.size(), nullptr, 1});
+                    {0, rounded_to_blocks(n) / kBlock, 1, &one, f.data(), f.size(), nullptr, 1});
         std::copy_n(f.begin(), n, k.begin() + static_cast<std::ptrdiff_t>(a * n));
     }
     return k;

@@ -1,12 +1,13 @@
-// The first solution that comes from parts of the examples.
+// The first solution, which comes from parts of the examples.
 #include <cmath>
+#include <new>
 
 #include "tests/svm/svm_problems.hpp"
 
 namespace widemargin::tests {
 namespace {
 
-// Points in eight parts.
+// Points that are divided into eight parts.
 struct Divided {
     static constexpr std::size_t n = 8200, bytes = 2048 * 2048 * sizeof(float);
     std::shared_ptr<const KernelSource> kernel;
@@ -27,10 +28,10 @@ struct Divided {
             {working_set, Shrinking::checked, 1e-3, bytes * static_cast<std::size_t>(threads),
              max_steps, threads, n / 2});
     }
-    // f is what beta says, over all examples.
+    // f is that of beta, for all examples.
     void check(const Decomposition& solver, const DecompositionProgress& progress,
                const char* text) const {
-        Doubles beta(n), f(n), truth(rounded(n), 0.0);
+        Doubles beta(n), f(n), truth(rounded_to_blocks(n), 0.0);
         solver.state(beta.data(), f.data());
         check_feasible(start, beta, text);
         CHECK(progress.complete, "%s: not complete", text);
@@ -42,9 +43,9 @@ struct Divided {
             coef.push_back(beta[l]);
         }
         const auto frame = kernel->frame(nullptr, n);
-        kernel->rows(
-            rows.data(), rows.size(), *frame,
-            {0, rounded(n) / kBlock, 1, coef.data(), truth.data(), truth.size(), nullptr, 1});
+        kernel->rows(rows.data(), rows.size(), *frame,
+                     {0, rounded_to_blocks(n) / kBlock, 1, coef.data(), truth.data(), truth.size(),
+                      nullptr, 1});
         double cost = 0.0, top = -kInfinity, bottom = kInfinity;
         for (std::size_t l = 0; l < n; ++l) {
             CHECK(near(f[l], truth[l], 1e-9), "%s: f %zu", text, l);
@@ -77,7 +78,7 @@ void test_divided(Random& random) {
               whole.cost);
     }
 
-    // measured in the middle: of the halving, and of the parts
+    // measured in the middle of the halving, and of the solution of the parts
     for (const int slices : {1, 10}) {
         Decomposition early = problem.solver(0, -1, 1);
         for (int slice = 0; slice < slices; ++slice) early.run(0.0);
@@ -93,7 +94,7 @@ void test_divided(Random& random) {
     }
 }
 
-// Every point four times, and parts that know nothing of it: their solutions add up to too much.
+// Every point occurs four times, in different parts: their solutions add up to too much.
 void test_divided_badly(Random& random) {
     Doubles x = random.vector(2 * Divided::n);
     const std::size_t distinct = Divided::n / 4;
@@ -108,12 +109,48 @@ void test_divided_badly(Random& random) {
     problem.check(solver, solver.measure(0.0), "divided badly");
 }
 
-// Not divided: parts that depend on each other, and a kernel that cannot tell what is near.
+// A kernel that fails to allocate the frames of parts, as long as it is told to.
+class WithoutMemory final : public InBlocks {
+   public:
+    WithoutMemory(std::shared_ptr<const KernelSource> kernel, const bool& fails)
+        : InBlocks(kernel, kernel->affinity()), fails_(fails) {}
+
+    std::unique_ptr<Frame> frame(const std::int64_t* ids, std::size_t n) const override {
+        if (fails_ && n < count() / 2) throw std::bad_alloc();
+        return InBlocks::frame(ids, n);
+    }
+
+   private:
+    const bool& fails_;
+};
+
+// An exception in the parallel loop over parts is seen by the caller, who can continue.
+void test_divided_without_memory(Random& random) {
+    Divided problem(random, random.vector(2 * Divided::n), 30.0);
+    bool fails = true;
+    problem.kernel = std::make_shared<WithoutMemory>(problem.kernel, fails);
+    Decomposition solver = problem.solver(0, -1, 2);
+    int failed = 0;
+    for (int tries = 0; tries < 2; ++tries) {
+        try {
+            solver.run(60.0);
+        } catch (const std::bad_alloc&) {
+            ++failed;
+        }
+    }
+    CHECK(failed == 2, "%d of 2 calls failed", failed);
+    fails = false;
+    const DecompositionProgress progress = solver.run(60.0);
+    CHECK(progress.done && progress.violation <= 1e-3, "violation %g", progress.violation);
+    problem.check(solver, progress, "divided after a failure");
+}
+
+// Not divided: parts that depend on each other, and a kernel that cannot compare distances.
 void test_undivided(Random& random) {
     Divided problem(random, random.vector(2 * Divided::n), 0.01);
-    for (const char* text : {"a wide kernel", "a kernel without affinity"}) {
+    for (const char* text : {"a broad kernel", "a kernel without affinity"}) {
         Decomposition solver = problem.solver(0, 20, 1);
-        CHECK(!solver.run(0.0).complete, "%s: it was not to be divided", text);
+        CHECK(!solver.run(0.0).complete, "%s: it was divided", text);
         const DecompositionProgress progress = solver.run(60.0);
         CHECK(progress.done && progress.steps == 20, "%s: not done", text);
         problem.check(solver, progress, text);
@@ -123,9 +160,10 @@ void test_undivided(Random& random) {
 
 }  // namespace
 
-void test_divide(Random& random) {
+void test_first_solution(Random& random) {
     test_divided(random);
     test_divided_badly(random);
+    test_divided_without_memory(random);
     test_undivided(random);
 }
 

@@ -48,10 +48,10 @@ SubSolution solve_pairs(const Variables& x, const Doubles& k, double tol, std::i
         v[a] = 0.25 - v[a];
         diagonal[a] = k[a * n + a];
     }
-    return kernels().solve_pairs({sizeof(T) == 8, tile.values.data(), tile.ready.data(),
-                                  &TestTile<T>::fetch, &tile, n, tile.stride, x.two_sums, v.data(),
-                                  x.above.data(), x.below.data(), diagonal.data(), beta.data(),
-                                  x.lo.data(), x.hi.data(), tol, max_steps});
+    return loops().solve_pairs({sizeof(T) == 8, tile.values.data(), tile.ready.data(),
+                                &TestTile<T>::fetch, &tile, n, tile.stride, x.two_sums, v.data(),
+                                x.above.data(), x.below.data(), diagonal.data(), beta.data(),
+                                x.lo.data(), x.hi.data(), tol, max_steps});
 }
 
 Doubles plain_rbf(const Doubles& x, double gamma) {
@@ -68,20 +68,20 @@ Doubles plain_rbf(const Doubles& x, double gamma) {
 
 template <class T>
 void check_pairs(const Variables& x, const Doubles& k, Task task, const char* text) {
-    constexpr bool wide = sizeof(T) == 8;
-    const double tol = wide ? 1e-7 : 1e-4;
+    constexpr bool double_precision = sizeof(T) == 8;
+    const double tol = double_precision ? 1e-7 : 1e-4;
     Doubles beta = x.beta;
     const SubSolution solution = solve_pairs<T>(x, k, tol, 200000, beta);
     check_feasible(x, beta, text);
     const Point point = look(x, k, beta);
-    CHECK(solution.violation <= tol && point.violation <= tol + (wide ? 1e-9 : 1e-4),
+    CHECK(solution.violation <= tol && point.violation <= tol + (double_precision ? 1e-9 : 1e-4),
           "%s: violation %g, in truth %g after %lld steps", text, solution.violation,
           point.violation, static_cast<long long>(solution.steps));
     // Sums of positive and of negative variables may have several minima if signs can change.
     if (task == Task::nu_regression) return;
     const Point best = look(x, k, plain_solve(x, k, 1e-9));
-    CHECK(near(point.cost, best.cost, wide ? 1e-9 : 1e-5), "%s: cost %.12g, not %.12g", text,
-          point.cost, best.cost);
+    CHECK(near(point.cost, best.cost, double_precision ? 1e-9 : 1e-5), "%s: cost %.12g, not %.12g",
+          text, point.cost, best.cost);
 }
 
 void test_pairs(Random& random) {

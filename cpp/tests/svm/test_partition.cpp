@@ -1,4 +1,4 @@
-// Parts of examples: every example is in one, none is too large, and both sides are kept apart.
+// Partition of examples: every example is in one, none is too large, and both sides are kept apart.
 #include "tests/svm/svm_problems.hpp"
 
 namespace widemargin::tests {
@@ -10,7 +10,7 @@ void test_partition(Random& random) {
         const KernelFunction rbf{KernelName::rbf, gamma, 0.0, 0};
         const ComputedKernel kernel(rbf, pack(x, 2, rbf, false));
         for (const std::size_t most : {203, 102, 30, 1}) {
-            Parts parts = one_part(203);
+            Partition parts = one_part(203);
             while (halve_next(*kernel.affinity(), most, 1, parts)) {
             }
             CHECK(parts.done == 203 && parts.open.empty(), "parts of %zu", most);

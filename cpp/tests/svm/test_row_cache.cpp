@@ -2,6 +2,7 @@
 #include <map>
 
 #include "tests/checks.hpp"
+#include "widemargin/kernel/packed_examples.hpp"
 #include "widemargin/svm/row_cache.hpp"
 
 namespace widemargin::tests {
@@ -17,19 +18,20 @@ template <class T>
 class CacheTest {
    public:
     CacheTest(std::size_t examples, std::size_t rows)
-        : cache_(rows * rounded(examples) * sizeof(T), examples, sizeof(T)), examples_(examples) {
+        : cache_(rows * rounded_to_blocks(examples) * sizeof(T), examples, sizeof(T)),
+          examples_(examples) {
         reset();
     }
     void reset() {
         places_.resize(examples_);
         std::iota(places_.begin(), places_.end(), 0);
-        cache_.reset(rounded(examples_));
+        cache_.reset(rounded_to_blocks(examples_));
         used_.clear();
     }
     bool claim(std::int64_t id, std::int64_t now) {
         T* row = static_cast<T*>(cache_.claim(id, now));
         if (!row) return false;
-        for (std::size_t p = 0; p < rounded(places_.size()); ++p) {
+        for (std::size_t p = 0; p < rounded_to_blocks(places_.size()); ++p) {
             row[p] = p < places_.size() ? value_of<T>(id, places_[p]) : T{-1};
         }
         used_[id] = now;
@@ -51,7 +53,7 @@ class CacheTest {
         Order places;
         for (const std::size_t p : keep) places.push_back(places_[p]);
         places_ = places;
-        cache_.compact(keep, rounded(keep.size()));
+        cache_.compact(keep, rounded_to_blocks(keep.size()));
     }
     bool used_since(std::int64_t id, std::int64_t when) const {
         const auto at = used_.find(id);

@@ -1,28 +1,36 @@
-// Memory for the large arrays of kernel machines.
+// Memory that begins at a cache line. `allocate_aligned` is the only allocation by hand in the
+// core; its result always goes into an owner at once: a Buffer, or a Scratch (vector.hpp).
 #pragma once
 
+#include <cstddef>
 #include <memory>
-#include <new>
-
-#include "widemargin/dispatch/loops.hpp"
 
 namespace widemargin {
 
-constexpr std::size_t kHugePage = std::size_t{1} << 21;
+constexpr std::size_t kCacheLineBytes = 64;
+constexpr std::size_t kHugePageBytes = std::size_t{1} << 21;
 
-// Asks for large pages where there are any: fewer faults, on virtual machines above all.
+// Memory for `count` values of `size` bytes, not filled. Throws std::bad_alloc.
+void* allocate_aligned(std::size_t count, std::size_t size, std::size_t alignment);
+void free_aligned(void* data, std::size_t alignment) noexcept;
+
+// Asks the system to back this memory with huge pages: fewer page faults, above all on virtual
+// machines.
 void prefer_huge_pages(void* data, std::size_t bytes);
 
-// Memory from the start of a cache line, not filled: a page costs nothing before it is used.
+// Values that are not filled: a page of memory costs nothing before it is used.
+//
+// For code that is compiled once. Loops of an instruction set use Scratch instead, because a
+// template outside their namespace may leave a weak symbol (docs/decisions/0001).
 template <class T>
 class Buffer {
    public:
     Buffer() = default;
     explicit Buffer(std::size_t n) : size_(n) {
         const std::size_t bytes = n * sizeof(T);
-        const auto at = std::align_val_t{bytes < kHugePage ? kLine : kHugePage};
-        data_ = Memory(static_cast<T*>(::operator new[](bytes, at)), Free{at});
-        if (bytes >= kHugePage) prefer_huge_pages(data_.get(), bytes);
+        const std::size_t at = bytes < kHugePageBytes ? kCacheLineBytes : kHugePageBytes;
+        data_ = Memory(static_cast<T*>(allocate_aligned(n, sizeof(T), at)), Free{at});
+        if (bytes >= kHugePageBytes) prefer_huge_pages(data_.get(), bytes);
     }
 
     T* data() const { return data_.get(); }
@@ -31,8 +39,8 @@ class Buffer {
 
    private:
     struct Free {
-        std::align_val_t at{kLine};
-        void operator()(T* data) const { ::operator delete[](data, at); }
+        std::size_t alignment = kCacheLineBytes;
+        void operator()(T* data) const noexcept { free_aligned(data, alignment); }
     };
     using Memory = std::unique_ptr<T[], Free>;
     Memory data_;

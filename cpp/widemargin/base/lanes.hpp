@@ -1,13 +1,14 @@
-// Registers of float or double, written with GCC's and Clang's vector types, and 2^x on them.
+// Registers of float or double, with the vector types of GCC and Clang, and 2^x on them.
 #pragma once
 
-#include "widemargin/kernel/types.hpp"
+#include <cstddef>
+#include <cstdint>
 
 namespace widemargin::WIDEMARGIN_ISA {
 
 #if defined(__AVX512F__)
 constexpr std::size_t kRegisterBytes = 64;
-constexpr std::size_t kAccumulators = 24;  // registers that a tile may keep its sums in
+constexpr std::size_t kAccumulators = 24;  // registers for the sums of a tile
 #elif defined(__AVX__)
 constexpr std::size_t kRegisterBytes = 32;
 constexpr std::size_t kAccumulators = 12;
@@ -44,8 +45,6 @@ using Integer = typename Vectors<T>::Integer;
 
 template <class T>
 constexpr std::size_t kLanes = kRegisterBytes / sizeof(T);
-template <class T>
-constexpr std::size_t kParts = kBlock / kLanes<T>;  // registers a block
 
 template <class T>
 [[gnu::always_inline]] inline Real<T> all(T value) {
@@ -69,7 +68,7 @@ template <class T>
     *reinterpret_cast<Unaligned*>(to) = value;
 }
 
-// 2^r = sum_k (ln 2)^k / k! r^k on |r| <= 1/2, cut off where it no longer changes a T
+// 2^r = sum_k (ln 2)^k / k! r^k on |r| <= 1/2, up to the last term that changes a T
 template <class T, std::size_t k = 1>
 [[gnu::always_inline]] inline Real<T> exp2_series(Real<T> r, T factor) {
     constexpr std::size_t order = sizeof(T) == 4 ? 7 : 13;

@@ -1,15 +1,21 @@
-// Threads that work on one batch after the other and wait for each other in between.
+// A team of threads that work on one batch after another and wait for each other in between.
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <thread>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
+#include "widemargin/base/parallel.hpp"
+
 namespace widemargin::WIDEMARGIN_ISA {
 
-// A batch takes a fraction of a millisecond: those who wait spin, and let others run after a while.
+// Thrown out of Barrier::wait() when another thread of the team has failed.
+struct TeamBroken {};
+
+// A batch takes a fraction of a millisecond, so a waiting thread spins; after a while it yields.
 class Barrier {
    public:
     explicit Barrier(int parties) : parties_(parties) {}
@@ -22,6 +28,7 @@ class Barrier {
             return;
         }
         for (int spins = 0; round_.load(std::memory_order_acquire) == now; ++spins) {
+            if (broken_.load(std::memory_order_relaxed)) throw TeamBroken();
             if (spins > kSpins) {
                 std::this_thread::yield();
             } else {
@@ -30,22 +37,26 @@ class Barrier {
         }
     }
 
+    // Called by a thread that will not arrive any more: nobody waits for it in vain.
+    void abandon() { broken_.store(true, std::memory_order_relaxed); }
+
    private:
-    // Leaves the core to its other thread, where it has one.
+    // Leaves the core to its other hardware thread, if it has one.
     static void relax() {
 #if defined(__SSE2__)
         __builtin_ia32_pause();
 #endif
     }
 
-    static constexpr int kSpins = 2000;  // some ten microseconds
+    static constexpr int kSpins = 2000;  // about ten microseconds
     const int parties_;
     std::atomic<int> arrived_{0};
     std::atomic<unsigned> round_{0};
+    std::atomic<bool> broken_{false};
 };
 
-// Numbers too small to be normal count as 0 in this thread: moments of dead units decay into them,
-// and some CPUs compute with them a hundred times slower.
+// Makes this thread treat denormal numbers as 0: the moments of dead units decay into them, and
+// some CPUs compute with them a hundred times slower.
 class FlushToZero {
    public:
 #if defined(__SSE2__)
@@ -59,20 +70,24 @@ class FlushToZero {
 #endif
 };
 
-// Calls work(me, team, barrier) in `wanted` threads, or in fewer if there are not so many.
+// Calls work(me, team, barrier) in `wanted` threads, or in fewer if the system has fewer. Throws
+// the first exception that leaves a call.
 template <class Work>
 void with_team([[maybe_unused]] int wanted, Work&& work) {
 #ifdef _OPENMP
     if (wanted > 1) {
-        alignas(Barrier) unsigned char place[sizeof(Barrier)];
-        Barrier* barrier = nullptr;
+        std::optional<Barrier> barrier;
+        FirstException failure;
 #pragma omp parallel num_threads(wanted)
         {
 #pragma omp single
-            barrier = new (place) Barrier(omp_get_num_threads());
+            barrier.emplace(omp_get_num_threads());
             const FlushToZero flush;
-            work(omp_get_thread_num(), omp_get_num_threads(), *barrier);
+            const bool done =
+                failure.run([&] { work(omp_get_thread_num(), omp_get_num_threads(), *barrier); });
+            if (!done) barrier->abandon();
         }
+        failure.rethrow();
         return;
     }
 #endif

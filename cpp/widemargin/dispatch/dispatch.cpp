@@ -9,21 +9,21 @@
 namespace widemargin {
 
 namespace baseline {
-extern const Kernels table;
+extern const Loops table;
 }
 #ifdef WIDEMARGIN_HAS_avx2
 namespace avx2 {
-extern const Kernels table;
+extern const Loops table;
 }
 #endif
 #ifdef WIDEMARGIN_HAS_avx512
 namespace avx512 {
-extern const Kernels table;
+extern const Loops table;
 }
 #endif
 
-std::vector<const Kernels*> supported_kernels() {
-    std::vector<const Kernels*> tables;
+std::vector<const Loops*> supported_loops() {
+    std::vector<const Loops*> tables;
 #ifdef WIDEMARGIN_HAS_avx512
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -42,23 +42,23 @@ std::vector<const Kernels*> supported_kernels() {
 
 namespace {
 
-// The table that WIDEMARGIN_ISA names, or the best of each kernel.
-Kernels choose() {
-    const auto tables = supported_kernels();
+// The table that WIDEMARGIN_ISA names, or the best version of each loop.
+Loops choose() {
+    const auto tables = supported_loops();
     const char* wanted = std::getenv("WIDEMARGIN_ISA");
     if (wanted == nullptr) {
-        Kernels best = *tables.front();
+        Loops best = *tables.front();
 #ifdef WIDEMARGIN_HAS_avx2
         // Short dependent sums gain nothing from AVX-512: AVX2 code measured a fifth faster.
         if (std::strcmp(best.isa, "avx512") == 0) {
             best.stochastic_gradient = avx2::table.stochastic_gradient;
             best.dual_descent = avx2::table.dual_descent;
-            best.dual_course = avx2::table.dual_course;
+            best.dual_epochs = avx2::table.dual_epochs;
         }
 #endif
         return best;
     }
-    for (const Kernels* table : tables) {
+    for (const Loops* table : tables) {
         if (std::strcmp(wanted, table->isa) == 0) return *table;
     }
     throw std::runtime_error(std::string("WIDEMARGIN_ISA=") + wanted +
@@ -68,8 +68,8 @@ Kernels choose() {
 
 }  // namespace
 
-const Kernels& kernels() {
-    static const Kernels chosen = choose();
+const Loops& loops() {
+    static const Loops chosen = choose();
     return chosen;
 }
 

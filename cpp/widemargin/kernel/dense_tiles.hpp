@@ -1,4 +1,5 @@
-// The kernel's rows of dense examples, in tiles: some rows by one block of examples, in registers.
+// Rows of the kernel for dense examples, in tiles: some rows by one block of examples, in
+// registers.
 //
 // A squared distance is the sum over bits, groups and inputs, in this order (see PackedView).
 #pragma once
@@ -8,6 +9,7 @@
 #endif
 #include <type_traits>
 
+#include "widemargin/base/vector.hpp"
 #include "widemargin/kernel/kernel_function.hpp"
 #include "widemargin/kernel/row_sums.hpp"
 
@@ -15,13 +17,14 @@ namespace widemargin::WIDEMARGIN_ISA {
 
 // --------------------------------------------------------------------------- rows of a tile
 
+// Rows per tile: as many as there are registers for their sums, 1 to 12.
 template <class T>
-constexpr std::size_t kPanel =
-    kAccumulators / kParts<T> == 0
+constexpr std::size_t kTileRows =
+    kAccumulators / kBlockRegisters<T> == 0
         ? 1
-        : (kAccumulators / kParts<T> > 12 ? 12 : kAccumulators / kParts<T>);  // rows of a tile
+        : (kAccumulators / kBlockRegisters<T> > 12 ? 12 : kAccumulators / kBlockRegisters<T>);
 
-// The rows of a tile, transposed: [input][row].
+// The rows of a tile side by side: [input][row].
 template <class T>
 struct Panel {
     const T* inputs;
@@ -30,7 +33,7 @@ struct Panel {
     const std::uint32_t* bits;
 };
 
-// Elements of type T that one panel takes.
+// How many values of type T one panel takes.
 template <class T, std::size_t R>
 inline std::size_t panel_size(const PackedView& x) {
     const std::size_t words = (x.words * sizeof(std::uint32_t) + sizeof(T) - 1) / sizeof(T);
@@ -50,7 +53,7 @@ void pack_panel(const RowList& rows, std::size_t first, T* memory) {
     const PackedView& x = *rows.from;
     const Panel<T> panel = panel_at<T, R>(x, memory);
     for (std::size_t r = 0; r < R; ++r) {
-        const std::size_t at = first + r < rows.count ? first + r : first;  // the last is filled up
+        const std::size_t at = first + r < rows.count ? first + r : first;  // fills up the last
         const auto l = static_cast<std::size_t>(rows.index[at]);
         const std::size_t block = l / kBlock, lane = l % kBlock;
         const auto copy = [&](const auto* from, const auto* to, std::size_t n) {
@@ -93,7 +96,7 @@ template <class Vector>
 template <class T, std::size_t R>
 [[gnu::always_inline]] inline void set_to_bits(const PackedView& x, std::size_t block,
                                                const Panel<T>& panel, Tile<T, R>& sum) {
-    constexpr std::size_t P = kParts<T>, n = kLanes<T>;
+    constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
     using Word = typename Words<T>::Vector;
     const auto weight = static_cast<T>(x.bit_weight);
     Word count[R][P] = {};
@@ -122,7 +125,7 @@ template <class T, std::size_t R>
 template <class T, std::size_t R>
 [[gnu::always_inline]] inline void add_groups(const PackedView& x, std::size_t block,
                                               const Panel<T>& panel, Tile<T, R>& sum) {
-    constexpr std::size_t P = kParts<T>, n = kLanes<T>;
+    constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
     for (std::size_t g = 0; g < x.groups; ++g) {
         const std::size_t at = (block * x.groups + g) * kBlock;
 #pragma GCC unroll 16
@@ -143,7 +146,7 @@ template <class T, std::size_t R>
 template <class T, bool distance, std::size_t R>
 [[gnu::always_inline]] inline void accumulate(const PackedView& x, std::size_t block,
                                               const Panel<T>& panel, Tile<T, R>& sum) {
-    constexpr std::size_t P = kParts<T>, n = kLanes<T>;
+    constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 16
@@ -176,11 +179,12 @@ template <class T, bool distance, std::size_t R>
 template <class T, KernelName name, std::size_t R>
 void dense_rows(const KernelFunction& kernel, const RowList& rows, const PackedView& x,
                 const RowUse& use) {
-    constexpr std::int64_t blocks_a_chunk = 16;  // stay in the cache while all panels pass
+    constexpr std::int64_t chunk_blocks = 16;  // they stay in the cache while all panels pass
     const std::size_t panels = (rows.count + R - 1) / R, size = panel_size<T, R>(x);
-    T* memory = new T[panels * size];
+    const Scratch<T> scratch(panels * size);
+    T* memory = scratch.data();
     const auto chunks =
-        static_cast<std::int64_t>(use.last - use.first + blocks_a_chunk - 1) / blocks_a_chunk;
+        static_cast<std::int64_t>(use.last - use.first + chunk_blocks - 1) / chunk_blocks;
 #ifdef _OPENMP
 #pragma omp parallel num_threads(use.threads) if (use.threads > 1 && chunks > 1)
 #endif
@@ -196,9 +200,9 @@ void dense_rows(const KernelFunction& kernel, const RowList& rows, const PackedV
 #pragma omp for schedule(dynamic)
 #endif
         for (std::int64_t c = 0; c < chunks; ++c) {
-            const std::size_t begin = use.first + static_cast<std::size_t>(c) * blocks_a_chunk;
+            const std::size_t begin = use.first + static_cast<std::size_t>(c) * chunk_blocks;
             const std::size_t end =
-                begin + blocks_a_chunk < use.last ? begin + blocks_a_chunk : use.last;
+                begin + chunk_blocks < use.last ? begin + chunk_blocks : use.last;
             for (std::size_t p = 0; p < panels; ++p) {
                 const Panel<T> panel = panel_at<T, R>(x, memory + p * size);
                 for (std::size_t block = begin; block < end; ++block) {
@@ -207,7 +211,7 @@ void dense_rows(const KernelFunction& kernel, const RowList& rows, const PackedV
 #pragma GCC unroll 16
                     for (std::size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-                        for (std::size_t q = 0; q < kParts<T>; ++q) {
+                        for (std::size_t q = 0; q < kBlockRegisters<T>; ++q) {
                             k[r][q] = finish<T, name>(k[r][q], kernel);
                         }
                     }
@@ -216,7 +220,6 @@ void dense_rows(const KernelFunction& kernel, const RowList& rows, const PackedV
             }
         }
     }
-    delete[] memory;
 }
 
 }  // namespace widemargin::WIDEMARGIN_ISA

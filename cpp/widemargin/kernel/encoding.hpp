@@ -4,14 +4,15 @@
 #include <optional>
 #include <vector>
 
-#include "widemargin/dispatch/loops.hpp"
+#include "widemargin/kernel/types.hpp"
+#include "widemargin/rows/types.hpp"
 
 namespace widemargin {
 
-// What becomes of each input.
+// How each input is stored.
 struct Encoding {
-    bool wide = false;    // double, otherwise float
-    bool sparse = false;  // compressed rows; then nothing else applies
+    bool double_precision = false;  // otherwise float
+    bool sparse = false;            // compressed rows; then nothing else applies
     std::size_t width = 0;
 
     struct Input {
@@ -35,15 +36,16 @@ struct Encoding {
     std::size_t words() const { return (bits.size() + 31) / 32; }  // of 32 bits
 };
 
-// Examples by their numbers in a set of rows.
+// Some examples of a set of rows, by number.
 struct Selection {
     const Rows* rows;
     const std::int64_t* order;
     std::size_t count;
 };
 
-// The cheapest encoding of all the sets together. Unless `wide` says, float where it is enough.
+// The cheapest encoding of all sets together. If `double_precision` is not given, it is float where
+// that is accurate enough.
 Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selection>& sets,
-                         std::optional<bool> wide);
+                         std::optional<bool> double_precision);
 
 }  // namespace widemargin

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "widemargin/base/lanes.hpp"
+#include "widemargin/kernel/types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "widemargin/dispatch/loops.hpp"
+
 namespace widemargin {
 namespace {
 
@@ -19,10 +21,6 @@ struct ListFrame final : Frame {
     std::vector<std::int64_t> ids;
 };
 
-std::size_t rounded(std::size_t n) {
-    return (n + kBlock - 1) / kBlock * kBlock;
-}
-
 }  // namespace
 
 std::unique_ptr<Frame> ComputedKernel::frame(const std::int64_t* ids, std::size_t n) const {
@@ -33,24 +31,24 @@ std::unique_ptr<Frame> ComputedKernel::frame(const std::int64_t* ids, std::size_
 void ComputedKernel::rows(const std::int64_t* ids, std::size_t n, const Frame& frame,
                           const RowUse& use) const {
     const auto& at = static_cast<const PackedFrame&>(frame).examples->view();
-    kernels().kernel_rows(kernel_, {&examples_->view(), ids, n}, at, use);
+    loops().kernel_rows(kernel_, {&examples_->view(), ids, n}, at, use);
 }
 
-// An operation of `cost` takes about a hundredth of a nanosecond a value.
+// An operation of `cost` takes about a hundredth of a nanosecond per value.
 std::size_t ComputedKernel::examples_at_once(std::size_t rows) const {
     const double values = 5e9 / cost();
     const double examples = values / static_cast<double>(std::max<std::size_t>(1, rows));
     return static_cast<std::size_t>(std::clamp(examples, 256.0, 8192.0)) / kBlock * kBlock;
 }
 
-// A wide Gaussian is nearly linear in the squared distance, and never underflows to equal values.
+// A broad Gaussian is nearly linear in the squared distance and never underflows to equal values.
 std::shared_ptr<const KernelSource> ComputedKernel::affinity() const {
-    KernelFunction wide = kernel_;
-    if (kernel_.name == KernelName::rbf) wide.gamma *= 1e-3;
-    return std::make_shared<ComputedKernel>(wide, examples_);
+    KernelFunction broad = kernel_;
+    if (kernel_.name == KernelName::rbf) broad.gamma *= 1e-3;
+    return std::make_shared<ComputedKernel>(broad, examples_);
 }
 
-// From the same arithmetic as every other value: block by block, the row of one example.
+// With the same arithmetic as every other value, block by block.
 void ComputedKernel::diagonal(double* out) const {
     const std::size_t n = count();
     if (kernel_.name == KernelName::rbf) return std::fill(out, out + n, 1.0);
@@ -58,16 +56,17 @@ void ComputedKernel::diagonal(double* out) const {
         const std::size_t some = std::min(kBlock, n - first);
         std::int64_t ids[kBlock];
         std::iota(ids, ids + some, static_cast<std::int64_t>(first));
-        double values[kBlock][kBlock];
-        float narrow[kBlock][kBlock];
+        double doubles[kBlock][kBlock];
+        float floats[kBlock][kBlock];
         void* keep[kBlock];
         for (std::size_t i = 0; i < kBlock; ++i) {
-            keep[i] = wide() ? static_cast<void*>(values[i]) : static_cast<void*>(narrow[i]);
+            keep[i] =
+                double_precision() ? static_cast<void*>(doubles[i]) : static_cast<void*>(floats[i]);
         }
         const auto block = frame(ids, some);
-        rows(ids, some, *block, {0, 1, 0, nullptr, nullptr, 0, keep, 1});
+        rows(ids, some, *block, {.first = 0, .last = 1, .keep = keep});
         for (std::size_t i = 0; i < some; ++i) {
-            out[first + i] = wide() ? values[i][i] : static_cast<double>(narrow[i][i]);
+            out[first + i] = double_precision() ? doubles[i][i] : static_cast<double>(floats[i][i]);
         }
     }
 }
@@ -85,16 +84,16 @@ std::unique_ptr<Frame> GivenKernel::frame(const std::int64_t* ids, std::size_t n
 
 void GivenKernel::rows(const std::int64_t* ids, std::size_t n, const Frame& frame,
                        const RowUse& use) const {
-    const std::size_t batch = std::min(kGivenRows, n);
+    const std::size_t batch = std::min(kRowsAtOnce, n);
     const auto& at = static_cast<const ListFrame&>(frame).ids;
     const std::size_t first = use.first * kBlock, last = use.last * kBlock;
-    std::vector<double> full(batch * count_), some(batch * rounded(at.size()), 0.0);
+    std::vector<double> full(batch * count_), some(batch * rounded_to_blocks(at.size()), 0.0);
     for (std::size_t begin = 0; begin < n; begin += batch) {
         const std::size_t m = std::min(batch, n - begin);
         provide_(ids + begin, m, full.data());
         std::vector<const void*> known(m);
         for (std::size_t r = 0; r < m; ++r) {
-            double* row = some.data() + r * rounded(at.size());
+            double* row = some.data() + r * rounded_to_blocks(at.size());
             const double* from = full.data() + r * count_;
             for (std::size_t i = first; i < std::min(last, at.size()); ++i) row[i] = from[at[i]];
             known[r] = row;
@@ -104,8 +103,14 @@ void GivenKernel::rows(const std::int64_t* ids, std::size_t n, const Frame& fram
             }
         }
         for (std::size_t o = 0; o < use.outputs; ++o) {
-            kernels().add_known_rows({known.data(), use.coef + o * n + begin, m, use.first,
-                                      use.last, use.f + o * use.stride, true, use.threads});
+            loops().add_known_rows({.known = known.data(),
+                                    .coef = use.coef + o * n + begin,
+                                    .count = m,
+                                    .first = use.first,
+                                    .last = use.last,
+                                    .f = use.f + o * use.stride,
+                                    .double_precision = true,
+                                    .threads = use.threads});
         }
     }
 }

@@ -9,7 +9,8 @@
 
 namespace widemargin {
 
-// Some examples, at which rows of the kernel are wanted.
+// The columns of a piece of the kernel matrix: some examples, prepared for computing rows over
+// them.
 class Frame {
    public:
     virtual ~Frame() = default;
@@ -20,28 +21,28 @@ class KernelSource {
     virtual ~KernelSource() = default;
 
     virtual std::size_t count() const = 0;
-    virtual bool wide() const = 0;  // values are double, otherwise float
+    virtual bool double_precision() const = 0;  // of the values; otherwise float
 
-    // These examples, in this order; null for all.
+    // These examples, in this order; `ids` is null for all.
     virtual std::unique_ptr<Frame> frame(const std::int64_t* ids, std::size_t n) const = 0;
     // The rows of these examples over the frame.
     virtual void rows(const std::int64_t* ids, std::size_t n, const Frame& frame,
                       const RowUse& use) const = 0;
     virtual void diagonal(double* out) const = 0;
 
-    // What one value costs, in operations on a register; large if somebody else computes it.
+    // The cost of one value, in register operations; large if somebody else computes it.
     virtual double cost() const = 0;
 
-    // Over how many examples this many rows take some hundredths of a second.
+    // How many examples take some hundredths of a second with this many rows.
     virtual std::size_t examples_at_once(std::size_t rows) const = 0;
 
-    // A kernel that also tells examples apart that are far from each other; null if there is none.
+    // A kernel that can also compare distances between examples far apart; null if there is none.
     virtual std::shared_ptr<const KernelSource> affinity() const { return nullptr; }
 
-    // Rows that cost little more than one.
+    // How many rows cost little more than one.
     virtual std::size_t rows_at_once() const = 0;
 
-    std::size_t value_bytes() const { return wide() ? sizeof(double) : sizeof(float); }
+    std::size_t value_bytes() const { return double_precision() ? sizeof(double) : sizeof(float); }
 };
 
 class ComputedKernel final : public KernelSource {
@@ -50,7 +51,7 @@ class ComputedKernel final : public KernelSource {
         : kernel_(kernel), examples_(std::move(examples)) {}
 
     std::size_t count() const override { return examples_->view().count; }
-    bool wide() const override { return examples_->view().wide; }
+    bool double_precision() const override { return examples_->view().double_precision; }
     double cost() const override { return examples_->cost(); }
     std::size_t examples_at_once(std::size_t rows) const override;
     std::size_t rows_at_once() const override { return examples_->view().values ? kSparseRows : 1; }
@@ -65,7 +66,7 @@ class ComputedKernel final : public KernelSource {
     std::shared_ptr<const PackedExamples> examples_;
 };
 
-// Rows that somebody else computes: a matrix, or a function of Python.
+// Rows that somebody else computes: a matrix, or a Python function.
 class GivenKernel final : public KernelSource {
    public:
     // Writes the rows of n examples over all examples, one after the other.
@@ -75,17 +76,17 @@ class GivenKernel final : public KernelSource {
         : count_(count), diagonal_(std::move(diagonal)), provide_(std::move(provide)) {}
 
     std::size_t count() const override { return count_; }
-    bool wide() const override { return true; }
+    bool double_precision() const override { return true; }
     double cost() const override { return 1e4; }
     std::size_t examples_at_once(std::size_t) const override { return count_; }  // whole rows
-    std::size_t rows_at_once() const override { return kGivenRows; }
+    std::size_t rows_at_once() const override { return kRowsAtOnce; }
     std::unique_ptr<Frame> frame(const std::int64_t* ids, std::size_t n) const override;
     void rows(const std::int64_t* ids, std::size_t n, const Frame& frame,
               const RowUse& use) const override;
     void diagonal(double* out) const override;
 
    private:
-    static constexpr std::size_t kGivenRows = 64;
+    static constexpr std::size_t kRowsAtOnce = 64;
     std::size_t count_;
     std::vector<double> diagonal_;
     Provider provide_;

@@ -9,21 +9,22 @@
 namespace widemargin {
 
 PackedExamples::PackedExamples(const Selection& examples, const Encoding& encoding) {
-    view_.wide = encoding.wide;
+    view_.double_precision = encoding.double_precision;
     view_.count = examples.count;
     if (encoding.sparse) {
         view_.width = encoding.width;
-        encoding.wide ? compress<double>(examples) : compress<float>(examples);
+        encoding.double_precision ? compress<double>(examples) : compress<float>(examples);
     } else {
         view_.width = encoding.inputs.size();
         view_.words = encoding.words();
         view_.bit_weight = encoding.bit_weight;
         view_.groups = encoding.groups.size();
-        encoding.wide ? fill<double>(examples, encoding) : fill<float>(examples, encoding);
+        encoding.double_precision ? fill<double>(examples, encoding)
+                                  : fill<float>(examples, encoding);
         cost_ = 2.0 * static_cast<double>(view_.width) + 3.0 * static_cast<double>(view_.words) +
                 4.0 * static_cast<double>(view_.groups) + 16.0;
     }
-    point();
+    set_pointers();
 }
 
 template <class T>
@@ -36,7 +37,7 @@ void PackedExamples::fill(const Selection& examples, const Encoding& encoding) {
     auto* inputs = reinterpret_cast<T*>(inputs_.data());
     auto* categories = reinterpret_cast<T*>(categories_.data());
     auto* weights = reinterpret_cast<T*>(weights_.data());
-    Reader read(encoding.width);
+    RowReader read(encoding.width);
     for (std::size_t i = 0; i < slots; ++i) {
         const double* x = read(*examples.rows, examples.order[i < examples.count ? i : 0]);
         const std::size_t block = i / kBlock, lane = i % kBlock;
@@ -100,11 +101,12 @@ void PackedExamples::compress(const Selection& examples) {
             40.0;
 }
 
-// Examples of [block][input][kBlock], in blocks of their own; copies of the first fill up the last.
+// Some examples of [block][input][kBlock], in blocks of their own; copies of the first fill up the
+// last.
 template <class T, class Stored>
 Buffer<Stored> gathered(const Buffer<Stored>& buffer, std::size_t inputs, const std::int64_t* index,
                         std::size_t count) {
-    const std::size_t slots = (count + kBlock - 1) / kBlock * kBlock;
+    const std::size_t slots = rounded_to_blocks(count);
     Buffer<Stored> result(slots * inputs * sizeof(T) / sizeof(Stored));
     const T* from = reinterpret_cast<const T*>(buffer.data());
     T* to = reinterpret_cast<T*>(result.data());
@@ -157,12 +159,13 @@ PackedExamples PackedExamples::gather(const std::int64_t* index, std::size_t cou
     some.view_.count = count;
     some.cost_ = cost_;
     if (view_.values) {
-        view_.wide ? some.gather_rows<double>(*this, index) : some.gather_rows<float>(*this, index);
+        view_.double_precision ? some.gather_rows<double>(*this, index)
+                               : some.gather_rows<float>(*this, index);
     } else {
-        view_.wide ? some.gather_blocks<double>(*this, index)
-                   : some.gather_blocks<float>(*this, index);
+        view_.double_precision ? some.gather_blocks<double>(*this, index)
+                               : some.gather_blocks<float>(*this, index);
     }
-    some.point();
+    some.set_pointers();
     return some;
 }
 
@@ -171,7 +174,7 @@ std::size_t PackedExamples::bytes() const {
            4 * (bits_.size() + columns_.size()) + 8 * starts_.size();
 }
 
-void PackedExamples::point() {
+void PackedExamples::set_pointers() {
     view_.inputs = inputs_.data();
     view_.bits = bits_.data();
     view_.categories = categories_.data();

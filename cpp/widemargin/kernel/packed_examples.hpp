@@ -1,4 +1,4 @@
-// Examples prepared for kernel rows: the blocks that hold their encoded inputs. Compiled once; the
+// Examples prepared for rows of the kernel: blocks with their encoded inputs. Compiled once; the
 // loops see a PackedView.
 #pragma once
 
@@ -6,6 +6,14 @@
 #include "widemargin/kernel/encoding.hpp"
 
 namespace widemargin {
+
+// How many blocks n examples take, and how many places these have.
+inline std::size_t blocks_of(std::size_t n) {
+    return (n + kBlock - 1) / kBlock;
+}
+inline std::size_t rounded_to_blocks(std::size_t n) {
+    return blocks_of(n) * kBlock;
+}
 
 class PackedExamples {
    public:
@@ -15,14 +23,14 @@ class PackedExamples {
     PackedExamples gather(const std::int64_t* index, std::size_t count) const;
 
     const PackedView& view() const { return view_; }
-    std::size_t blocks() const { return (view_.count + kBlock - 1) / kBlock; }
+    std::size_t blocks() const { return blocks_of(view_.count); }
     std::size_t bytes() const;
-    // What one value of the kernel costs, in operations of a register a block.
+    // The cost of one value of the kernel, in register operations per block.
     double cost() const { return cost_; }
 
    private:
     PackedExamples() = default;
-    void point();
+    void set_pointers();
     template <class T>
     void fill(const Selection& examples, const Encoding& encoding);
     template <class T>

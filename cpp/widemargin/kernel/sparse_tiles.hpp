@@ -1,14 +1,15 @@
-// The kernel's rows of sparse examples, in tiles: squared distances come from inner products,
+// Rows of the kernel for sparse examples, in tiles. Squared distances come from inner products,
 //     ||x - x'||^2 = ||x||^2 + ||x'||^2 - 2 x.x'
 #pragma once
 
+#include "widemargin/base/vector.hpp"
 #include "widemargin/kernel/kernel_function.hpp"
 #include "widemargin/kernel/row_sums.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// Rows of a panel side by side, spread over all inputs: [input][row]. Each stored input of an
-// example is then one product with whole registers.
+// Writes rows into a panel over all inputs, [input][row], or clears them again. Each stored input
+// of an example is then one product with whole registers.
 template <class T>
 void spread(const RowList& rows, std::size_t first, std::size_t valid, bool clear, T* panel) {
     const PackedView& x = *rows.from;
@@ -47,8 +48,9 @@ template <class T>
 template <class T, KernelName name>
 void sparse_rows(const KernelFunction& kernel, const RowList& rows, const PackedView& x,
                  const RowUse& use) {
-    constexpr std::size_t P = kParts<T>, n = kLanes<T>;
-    T* panel = new T[x.width * kSparseRows]();
+    constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
+    Vector<T> zeros(x.width * kSparseRows);
+    T* panel = zeros.data();
     const T* norms = static_cast<const T*>(x.norms);
     const T* row_norms = static_cast<const T*>(rows.from->norms);
     const auto begin = static_cast<std::int64_t>(use.first);
@@ -81,7 +83,6 @@ void sparse_rows(const KernelFunction& kernel, const RowList& rows, const Packed
         }
         spread(rows, first, valid, true, panel);
     }
-    delete[] panel;
 }
 
 }  // namespace widemargin::WIDEMARGIN_ISA

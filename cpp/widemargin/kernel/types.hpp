@@ -1,16 +1,25 @@
-// Kernel machines: what the loops of every instruction set see of examples, rows and tiles.
+// Kernel machines: what the loops of every instruction set see of examples and rows of the kernel.
 //
-// Nothing here contains code, so that these types are the same for every instruction set.
+// Words used here and in svm/:
+//   block   16 examples side by side (kBlock); the only meaning of the word in the core
+//   tile    a rectangular piece of the kernel matrix: some rows by one block, or the square of a
+//           working set
+//   panel   some rows (or units, in mlp/) side by side, stored by input: [input][row]
+//   group   inputs of which at most one is set, so that they act as one category
+//   chunk   consecutive items that are handled at once, so that they stay in the cache
+//
+// Nothing here contains code, so these types are the same for every instruction set.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "widemargin/linear/types.hpp"
+
 namespace widemargin {
 
-constexpr std::size_t kBlock = 16;       // examples side by side in a block
-constexpr std::size_t kSparseRows = 32;  // rows computed together, if examples are sparse
-constexpr std::size_t kTileStep = 64;    // a tile's rows are multiples of this
+constexpr std::size_t kBlock = 16;       // examples per block
+constexpr std::size_t kSparseRows = 32;  // rows computed together if examples are sparse
 
 enum class KernelName { linear, poly, rbf, sigmoid };
 
@@ -24,15 +33,15 @@ struct KernelFunction {
 };
 
 // Examples in blocks of 16, inputs outside and examples inside: [block][input][16], so that one
-// register holds one input of many examples. The last block is filled up with copies of example 0.
+// register holds one input of many examples. Copies of example 0 fill up the last block.
 //
-// For rbf the squared distance is the sum of three parts, each exact for equal inputs:
+// For rbf the squared distance is a sum of three terms, each exact for equal inputs:
 //   inputs    sum_j (x_j - x'_j)^2
 //   bits      weight * (number of bits that differ): two-valued inputs of one scale
 //   groups    w + w' where the categories differ: two-valued inputs that exclude each other
-// Sparse examples have one part only, as compressed rows with their squared norms.
+// Sparse examples have only the first, as compressed rows with their squared norms.
 struct PackedView {
-    bool wide;  // double, otherwise float: inputs, weights, values, norms
+    bool double_precision;  // of inputs, weights, values and norms; otherwise float
     std::size_t count;
 
     const void* inputs;
@@ -59,18 +68,18 @@ struct RowList {
     std::size_t count;
 };
 
-// What becomes of the values k(row, x) of the examples x in blocks first..last-1:
+// What to do with the values k(row, x) of the examples x in blocks first..last-1:
 //   f[o][x]  += coef[o][row] k(row, x)     for each output o, if there are any
-//   keep[row][x] = k(row, x)               where keep[row] is not null, if keep is not
+//   keep[row][x] = k(row, x)               where neither keep nor keep[row] is null
 struct RowUse {
     std::size_t first;
     std::size_t last;
-    std::size_t outputs;
-    const double* coef;  // outputs x rows
-    double* f;           // outputs x stride
-    std::size_t stride;  // a multiple of kBlock
-    void* const* keep;   // float or double, as the examples
-    int threads;
+    std::size_t outputs = 0;
+    const double* coef = nullptr;  // outputs x rows
+    double* f = nullptr;           // outputs x stride
+    std::size_t stride = 0;        // a multiple of kBlock
+    void* const* keep = nullptr;   // float or double, as the examples
+    int threads = 1;
 };
 
 // The same with rows that are known: f[x] += coef[row] known[row][x].
@@ -81,37 +90,24 @@ struct KnownRows {
     std::size_t first;
     std::size_t last;
     double* f;
-    bool wide;
+    bool double_precision;  // of the rows; otherwise float
     int threads;
 };
 
-// The sub-problem (5.20) of some examples, in beta = z alpha: minimise
-//     1/2 sum beta_a beta_b K_ab + sum h_a(beta_a),   lo <= beta <= hi,
-// keeping sums of beta, by pairs. h is linear on either side of 0, with the slopes `above` and
-// `below`; so a variable has an upper slope, if it may grow, and a lower one, if it may fall.
-struct SubProblem {
-    bool wide;         // the tile and the gradients are double, otherwise float
-    const void* tile;  // n x stride, of which the rows marked in `ready` are known
-    const unsigned char* ready;
-    void (*fetch)(void* context, std::size_t a);  // makes row a known
-    void* context;
+// Consecutive examples of the dual perceptron (kernel_perceptron.hpp).
+struct DualPerceptronChunk {
+    const double* tile;  // n x n: the kernel between the examples
     std::size_t count;   // n
-    std::size_t stride;  // a multiple of kTileStep, >= n
-    bool two_sums;       // of the positive and of the negative beta, otherwise one
-    const double* v;     // n: -f, less what all have in common
-    const double* above;
-    const double* below;
-    const double* diagonal;
-    double* beta;  // overwritten
-    const double* lo;
-    const double* hi;
-    double tol;  // stop when nothing violates by more
-    std::int64_t max_steps;
-};
-
-struct SubSolution {
-    std::int64_t steps;
-    double violation;
+    std::size_t outputs;
+    const double* y;        // n targets, or class codes
+    const double* weights;  // n, or null
+    Targets targets;
+    Criterion criterion;
+    double rate;
+    double bias_rate;  // lambda R^2, 0 without a bias
+    double* f;         // n x K: w . phi(x) without the bias; overwritten
+    double* b;         // K
+    double* step;      // n x K: receives what was added to alpha_lk y_lk
 };
 
 }  // namespace widemargin

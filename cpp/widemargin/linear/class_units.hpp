@@ -1,20 +1,21 @@
 // The weights of many classes during a pass: f(x) of all at once, and w_k += delta_k x of some.
 //
-// They are kept by input: the weights of all classes for one input lie in a row of whole registers,
-// so that an input of an example is one multiple of a row, whichever kind of rows it comes from.
-// Classes that only fill a register have b = -infinity, and are never chosen.
+// They are stored by input: the weights of all classes for one input are a row of whole registers.
+// So an input of an example adds one multiple of a row, whatever kind of rows it comes from.
+// Classes that only fill a register have b = -infinity and are never chosen.
 //
-// Standardised inputs are made on the way, as in linear_units.hpp. There t of packed inputs is the
-// sum of all steps, which is what `sums` holds anyway.
+// Inputs are standardised on the fly, as in linear_units.hpp. There, t of packed inputs is the sum
+// of all steps, which `sums` holds anyway.
 #pragma once
 
 #include <type_traits>
 
+#include "widemargin/linear/types.hpp"
 #include "widemargin/rows/packed_rows.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// ------------------------------------------------------- the inputs of an example, in pieces
+// ---------------------------------------------- the inputs of an example, dense or sparse
 
 template <class T>
 struct PlainInputs {
@@ -52,7 +53,7 @@ struct ListedInputs {
 
 // ------------------------------------------------------------------------- sums in registers
 
-// even, odd += sum_i x_i w_i over R registers of the rows of weights; few registers have two chains
+// even, odd += sum_i x_i w_i over R registers of the rows of weights; two chains if R is small
 template <std::size_t R, class Inputs>
 [[gnu::always_inline]] inline void accumulate(const Inputs& x, const double* w, std::size_t stride,
                                               Register (&even)[R], Register (&odd)[R]) {
@@ -74,23 +75,23 @@ template <std::size_t R, class Inputs>
     }
 }
 
-// Calls step(first, number of registers as a constant) for pieces of `stride` of 8 or fewer.
+// Cuts `stride` into strips of 8 registers or fewer; calls step(first, registers as a constant).
 template <class Step>
-[[gnu::always_inline]] inline void for_pieces(std::size_t stride, Step&& step) {
+[[gnu::always_inline]] inline void for_strips(std::size_t stride, Step&& step) {
     std::size_t k = 0;
-    const auto piece = [&]<std::size_t R>(std::integral_constant<std::size_t, R> size) {
+    const auto strip = [&]<std::size_t R>(std::integral_constant<std::size_t, R> size) {
         step(k, size);
         k += R * kRegister;
     };
-    while (stride - k >= 8 * kRegister) piece(std::integral_constant<std::size_t, 8>{});
+    while (stride - k >= 8 * kRegister) strip(std::integral_constant<std::size_t, 8>{});
     switch ((stride - k) / kRegister) {
-        case 1: return piece(std::integral_constant<std::size_t, 1>{});
-        case 2: return piece(std::integral_constant<std::size_t, 2>{});
-        case 3: return piece(std::integral_constant<std::size_t, 3>{});
-        case 4: return piece(std::integral_constant<std::size_t, 4>{});
-        case 5: return piece(std::integral_constant<std::size_t, 5>{});
-        case 6: return piece(std::integral_constant<std::size_t, 6>{});
-        case 7: return piece(std::integral_constant<std::size_t, 7>{});
+        case 1: return strip(std::integral_constant<std::size_t, 1>{});
+        case 2: return strip(std::integral_constant<std::size_t, 2>{});
+        case 3: return strip(std::integral_constant<std::size_t, 3>{});
+        case 4: return strip(std::integral_constant<std::size_t, 4>{});
+        case 5: return strip(std::integral_constant<std::size_t, 5>{});
+        case 6: return strip(std::integral_constant<std::size_t, 6>{});
+        case 7: return strip(std::integral_constant<std::size_t, 7>{});
         default: return;
     }
 }
@@ -113,11 +114,11 @@ struct RawClasses {
     }
     template <class Visitor>
     [[gnu::always_inline]] void inputs(const PackedRow& row, Visitor&& visitor) const {
-        inputs(row.block, visitor);
-        inputs(row.rest, visitor);
+        inputs(row.dense, visitor);
+        inputs(row.sparse, visitor);
     }
 
-    // What f_k, f_k+1, ... are but for the inputs.
+    // f_k, f_k+1, ... without the terms of the inputs.
     [[gnu::always_inline]] Register offset(std::size_t k, double) const {
         return load<Register>(state.b + k);
     }
@@ -171,7 +172,7 @@ template <class Units, class Row>
 [[gnu::always_inline]] inline void scores(const Units& units, const Row& row, double shift,
                                           double* f) {
     const ClassState& state = units.state;
-    for_pieces(state.stride,
+    for_strips(state.stride,
                [&]<std::size_t R>(std::size_t k, std::integral_constant<std::size_t, R>) {
                    Register even[R], odd[R];
                    for (std::size_t r = 0; r < R; ++r) {
@@ -186,7 +187,7 @@ template <class Units, class Row>
                });
 }
 
-// w_k += delta_k x for the classes of the register that begins with k, b_k += square delta_k
+// w_k += delta_k x and b_k += square delta_k for the classes of the register that begins with k
 template <class Units, class Row>
 [[gnu::always_inline]] inline void step(Units& units, const Row& row, double shift, std::size_t k,
                                         Register delta, double square) {

@@ -4,18 +4,18 @@
 //   min over B   1/2 sum_k |w_k|^2 - sum_l B_l,y_l            w_k = sum_l B_lk xh_l
 //   subject to   B_lk <= 0 for k != y_l,  B_l,y_l <= c_l,  every row of B has sum 0
 //
-// Penalised intercepts are one more input, constant, of square r. Write a_k = -B_k for the classes
-// k != y of an example, and g_k = f_k(x) but for g_y = f_y(x) - 1. With h = |xh|^2 + r the best row
-// has, for one theta,
+// Penalised intercepts are one more input, a constant of square r. Write a_k = -B_k for the classes
+// k != y of an example, g_k = f_k(x) for these and g_y = f_y(x) - 1. With h = |xh|^2 + r the best
+// row has, for one theta,
 //
 //   a_k = |D_k - theta|+ / h,   D_k = g_k + h a_k(before);
 //   B_y = sum_k a_k = min(c, (theta - D_y) / h),   D_y = g_y - h B_y(before)
 //
-// theta is the mean of D_y and of those D_k that are above it, or, where B_y would exceed c, what
-// makes the sum of the others h c.
+// theta is the mean of D_y and of the D_k above it. Where B_y would exceed c, theta makes the sum
+// of the others h c instead.
 //
-// Seen as c e_y - B, a row is a distribution of c over the classes. If all of it is at one class,
-// and g of any other is lower by more than `patience`, the example is put aside (shrinking).
+// c e_y - B is a distribution of c over the classes. Shrinking: if all of it is at one class, and g
+// of every other class is lower by more than `patience`, the example is set aside.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 typedef std::int64_t Mask __attribute__((vector_size(sizeof(Register)), aligned(8)));
 
@@ -42,7 +42,7 @@ typedef std::int64_t Mask __attribute__((vector_size(sizeof(Register)), aligned(
     return most;
 }
 
-// The row of B of the example at hand: all loops go over whole registers, without a branch.
+// The row of B of one example. All loops go over whole registers, without a branch.
 class ClassRow {
    public:
     explicit ClassRow(std::size_t stride) : stride_(stride), f_(stride), D_(stride) {}
@@ -51,31 +51,32 @@ class ClassRow {
 
     struct State {
         double violation;
-        bool safe;  // can be put aside
+        bool safe;  // can be set aside
     };
 
-    // How far the row is from its best.
+    // How far the row is from the best one.
     [[gnu::always_inline]] State look(const double* B, std::size_t y, double c, double h,
                                       double patience) {
         const double* f = f_.data();
         const double g = f[y] - 1.0;
-        Register most = spread(kNone), rest = most, high = most, low = spread(-kNone);
+        Register most = spread(kMinusInfinity), rest = most, high = most,
+                 low = spread(-kMinusInfinity);
         Register slots = Register{};
         for_classes(y, [&](std::size_t k, Mask own) {
-            const Register of_class = own ? spread(kNone) : load<Register>(f + k);
+            const Register of_class = own ? spread(kMinusInfinity) : load<Register>(f + k);
             const Register beta = load<Register>(B + k), D = of_class - h * beta;
             const Mask has = beta < 0.0;
             store(D_.data() + k, D);
             most = larger(most, D);
-            rest = larger(rest, has ? spread(kNone) : of_class);
-            high = larger(high, has ? of_class : spread(kNone));
-            low = -larger(-low, has ? -of_class : spread(kNone));
+            rest = larger(rest, has ? spread(kMinusInfinity) : of_class);
+            high = larger(high, has ? of_class : spread(kMinusInfinity));
+            low = -larger(-low, has ? -of_class : spread(kMinusInfinity));
             slots += has ? spread(1.0) : Register{};
         });
         own_ = g - h * B[y];
         most_ = largest(most);
         const double others = largest(rest), lowest = -largest(-low);
-        const bool left = B[y] < c;  // a part of c at the class itself
+        const bool left = B[y] < c;  // some of c is at the class itself
         if (sum(slots) + left == 1.0) {
             const double lead = left ? g - others : lowest - (others > g ? others : g);
             return {lead < 0.0 ? -lead : 0.0, lead > patience};
@@ -84,15 +85,15 @@ class ClassRow {
         return {top - (left ? std::fmin(lowest, g) : lowest), false};
     }
 
-    // Moves B to the best row; calls step(k, by how much) for each register that moves.
+    // Moves B to the best row; calls step(k, delta) for each register that moves.
     template <class Step>
     [[gnu::always_inline]] bool solve(double* B, std::size_t y, double c, double h, Step&& step) {
-        // theta is at least the mean of D_y and the largest D_k, or what the latter alone asks for
+        // theta is at least the mean of D_y and the largest D_k, or the value for the latter alone
         double theta = threshold(0.5 * (own_ + most_), own_, 1.0);
         const bool full = theta - own_ >= h * c;
         if (full) theta = threshold(std::fmax(theta, most_ - h * c), -h * c, 0.0);
-        // without curvature rounding may lose all that is above: c goes to the largest
-        if (full && !(theta < most_)) theta = std::nextafter(most_, kNone);
+        // without curvature, rounding may leave nothing above theta: c goes to the largest
+        if (full && !(theta < most_)) theta = std::nextafter(most_, kMinusInfinity);
         const double inverse = 1.0 / h;
         Register sums = Register{};
         for (std::size_t k = 0; k < stride_; k += kRegister) {
@@ -102,7 +103,7 @@ class ClassRow {
             store(D_.data() + k, alpha);
         }
         double total = sum(sums), scale = 1.0;
-        if (full || total > c) {  // rounding must not change what it sums to
+        if (full || total > c) {  // rounding must not change the sum
             scale = c / total;
             total = c;
         }
@@ -120,7 +121,7 @@ class ClassRow {
     }
 
    private:
-    // Calls step(k, where the class itself is) for each register.
+    // Calls step(k, mask of class y) for each register.
     template <class Step>
     [[gnu::always_inline]] void for_classes(std::size_t y, Step&& step) {
         Mask number = Mask{};
@@ -131,10 +132,10 @@ class ClassRow {
         }
     }
 
-    // The mean of `more`, which counts as `weight`, and of those D that are above it: from a mean
-    // that is too low upwards, until no more of them fall below (Michelot, 1986).
+    // The mean of `more`, which has this weight, and of the D above the mean. It starts from a
+    // value that is too low and rises until no more of them fall below it (Michelot, 1986).
     [[gnu::always_inline]] double threshold(double theta, double more, double weight) const {
-        double before = -kNone;
+        double before = -kMinusInfinity;
         for (;;) {
             Register sums = Register{}, counts = Register{};
             for (std::size_t k = 0; k < stride_; k += kRegister) {
@@ -172,7 +173,7 @@ DualTally class_epoch(const X& x, const ClassState& state, const Standardization
         const auto l = static_cast<std::size_t>(epoch.order[n]);
         const auto y = static_cast<std::size_t>(epoch.y[l]);
         const double c = epoch.c[l], shift = shift_of(x, l);
-        const double h = std::fmax(epoch.norms[l] + epoch.intercept, kLeastCurvature);
+        const double h = std::fmax(epoch.norms[l] + epoch.intercept, kSmallestCurvature);
         double* B = epoch.beta + l * state.stride;
         const auto row = x[l];
         scores(units, row, shift, at.f());

@@ -1,16 +1,16 @@
-// Criteria Q(y, f): what a model minimises, with the derivative in f.
+// Criteria Q(y, f), which a model minimises, and their derivatives in f.
 //
-// The derivative is `slope` where the example is `active` and 0 elsewhere: kept apart, so that an
-// update waits for the branch alone and not for the value.
+// The derivative is `slope` where the example is `active`, and 0 elsewhere. The two are separate so
+// that an update waits only for the branch, not for the value.
 //
-// Every kink is inclusive: at the kink the derivative is the one of the side that updates, so
-// an example is updated when y f(x) <= threshold and a perceptron started at 0 moves. Values are
-// written so that Q is not a number when f is not: a diverged model must not look converged.
+// Every kink is inclusive: the derivative at the kink is that of the side that updates. So an
+// example is updated when y f(x) <= threshold, and a perceptron that starts at 0 moves. Values are
+// written so that Q is NaN when f is: a diverged model must not look converged.
 #pragma once
 
 #include <cmath>
 
-#include "widemargin/dispatch/loops.hpp"
+#include "widemargin/linear/types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
@@ -85,7 +85,7 @@ inline double target(Targets kind, double y, std::size_t k) {
     return y == static_cast<double>(k) ? 1.0 : -1.0;
 }
 
-// Calls visitor(criterion) with the criterion's own type, so that loops compile to one branch.
+// Calls visitor(criterion) with the type of the criterion, so that loops compile to one branch.
 template <class Visitor>
 decltype(auto) with_criterion(const Criterion& criterion, Visitor&& visitor) {
     switch (criterion.name) {

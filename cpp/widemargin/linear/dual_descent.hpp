@@ -4,19 +4,19 @@
 //   subject to      lo <= beta <= hi,      w = sum_l beta_l xh_l
 //
 // t is the label or the target; q = 0 for losses that grow linearly, where lo and hi are finite,
-// and 1 / 2c for their squares. A penalised intercept is one more input, constant, of square r:
-// b = b0 + r sum_l beta_l. For one example the best beta is, with h = |xh|^2 + r + q and
-// g = f(x) - t + q beta,
+// and q = 1 / 2c for their squares. A penalised intercept is one more input, a constant of square
+// r: b = b0 + r sum_l beta_l. For one example the best beta is, with h = |xh|^2 + r + q and g =
+// f(x) - t + q beta,
 //
-//   beta - g/h, moved towards 0 by epsilon/h, but not beyond, and clipped to lo..hi
+//   beta - g/h, moved towards 0 by epsilon/h, but not beyond it, and clipped to lo..hi
 //
-// Without any curvature, as for an example of zeros, that is a bound, or 0: h is kept above 0.
-// With relaxation omega, 1 <= omega < 2, the step goes omega times as far (Mangasarian and
-// Musicant, 1999), but not beyond a bound, nor beyond 0, where the slope jumps by 2 epsilon: up to
-// there the objective is a parabola, and still falls.
+// Without any curvature, as for an example of zeros, that is a bound or 0, so h is kept above 0.
+// With relaxation omega, 1 <= omega < 2, the step is omega times as long (Mangasarian and Musicant,
+// 1999). It still stops at a bound, and at 0, where the slope jumps by 2 epsilon: up to there the
+// objective is a parabola and falls.
 //
-// An example that is at lo, at hi or at 0, and would stay there if g changed by `patience`, is put
-// aside (shrinking): `kept` receives the others.
+// Shrinking: an example is set aside if it is at lo, at hi or at 0 and would stay there even if g
+// changed by `patience`. `kept` receives the others.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// |xh|^2 of an example, as the weights of each kind see it.
+// |xh|^2 of an example, for each kind of unit.
 template <class Row>
 double squared_norm(const RawUnit&, const Row& x, double) {
     return x.squared_norm();
@@ -51,7 +51,7 @@ double shift_of(const X& x, std::size_t l) {
     return 0.0;
 }
 
-constexpr double kLeastCurvature = 1e-150;  // its inverse, times g, is finite
+constexpr double kSmallestCurvature = 1e-150;  // its inverse, times g, is finite
 
 template <class Weights, class X>
 DualTally dual_epoch(const X& x, const LinearState& state, const Standardization& s,
@@ -70,8 +70,8 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
         const double before = v.beta, lo = v.lo, hi = v.hi;
         const double shift = shift_of(x, l);
         const auto row = x[l];
-        // 1/h is there before f(x): a step would wait for a division by h
-        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kLeastCurvature);
+        // 1/h is computed before f(x): a step would wait for a division by h
+        const double h = std::fmax(v.norm + epoch.intercept + v.ridge, kSmallestCurvature);
         const double inverse = 1.0 / h;
         const double g = unit.f(row, shift) - v.target + v.ridge * before;
 
@@ -108,8 +108,8 @@ DualTally dual_epoch(const X& x, const LinearState& state, const Standardization
     return tally;
 }
 
-// Calls visitor(rows, unit type as a pointer) for the kind of rows and inputs: as they are, or
-// standardised, dense or packed. Sparse rows serve as they are, unless they are standardised.
+// Calls visitor(rows, pointer to the unit type) for this kind of rows and inputs: raw or
+// standardised, dense or packed. Sparse rows work only with raw inputs.
 template <class Raw, class Centred, class Split, class Visitor>
 decltype(auto) with_units(const Rows& rows, const Standardization& s, Visitor&& visitor) {
     if (rows.starts) {

@@ -1,90 +1,97 @@
-// Dual coordinate descent, epoch after epoch: orders, examples that are put aside, a free
-// intercept.
+// Dual coordinate descent, epoch after epoch: orders, shrinking, a free intercept.
 //
-// A free intercept asks for sum_l beta_l = 0, which no single beta can keep. The method of
-// multipliers does: an intercept that is penalised for its distance from a centre is one more
-// input, and after each epoch the centre moves to where the intercept is.
+// A free intercept needs sum_l beta_l = 0, which a step of one beta cannot keep. The method of
+// multipliers enforces it: an intercept that is penalised for its distance from a centre is one
+// more input, and after each epoch the centre moves to where the intercept is.
 //
-// Examples that an epoch puts aside are left out of the next ones, until what is violated among the
-// others has become small, or they were visited often enough.
+// Shrinking: the next epochs leave out the examples that an epoch sets aside, until the violation
+// among the others has become small or they have been visited often enough.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "widemargin/linear/dual_descent.hpp"
 #include "widemargin/base/shuffle.hpp"
+#include "widemargin/linear/dual_descent.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr double kSafe = 0.05;        // of the largest violation: what is put aside misses by that
-constexpr double kSettled = 0.3;      // of the violation of all examples: look at all of them again
-constexpr std::size_t kAmongFew = 2;  // times L: visits after which to do so in any case
-constexpr double kUnbalanced = 0.01;  // the part of sum |beta| that |sum beta| may be
+// An example is set aside if it satisfies its conditions by this fraction of the largest violation.
+constexpr double kSafeFraction = 0.05;
+// An epoch over all examples follows when the violation has fallen to this fraction of theirs, or
+// when this many visits per example have gone to a part of them.
+constexpr double kSettledFraction = 0.3;
+constexpr std::size_t kPartialVisits = 2;
+// |sum beta| may be this fraction of sum |beta|.
+constexpr double kUnbalancedFraction = 0.01;
 
-inline void begin_epoch(DualCourse& course) {
-    if (course.epoch == 0) course.patience = std::numeric_limits<double>::infinity();
-    if (course.active == 0) {
-        course.active = course.examples;
-        std::iota(course.order, course.order + course.examples, std::int64_t{0});
+inline void begin_epoch(DualProgress& progress) {
+    if (progress.epoch == 0) progress.patience = std::numeric_limits<double>::infinity();
+    if (progress.active == 0) {
+        progress.active = progress.examples;
+        std::iota(progress.order, progress.order + progress.examples, std::int64_t{0});
     }
-    course.visited = course.kept = 0;
-    course.violation = 0.0;
-    shuffle(course.order, course.active, course.seed, course.epoch);
+    progress.visited = progress.kept = 0;
+    progress.violation = 0.0;
+    shuffle(progress.order, progress.active, progress.seed, progress.epoch);
 }
 
-// Whether it was far off, and slow: then its square grows, and no example should be left out.
-inline bool move_centre(DualCourse& course, const DualVariable* variables, double& b) {
-    const double excess = std::fabs(course.sum);
-    bool slow = excess > 0.5 * course.excess;
+// Returns whether the sum was far from 0 and fell slowly. Then the square of the input grows, and
+// no example should be left out.
+inline bool move_centre(DualProgress& progress, const DualVariable* variables, double& b) {
+    const double excess = std::fabs(progress.sum);
+    bool slow = excess > 0.5 * progress.excess;
     if (slow) {
         double size = 0.0;
-        for (std::size_t l = 0; l < course.examples; ++l) size += std::fabs(variables[l].beta);
-        slow = excess > kUnbalanced * size;
-        // Among few examples it may be slow because those that would answer are put aside.
-        if (slow && course.active == course.examples) course.intercept *= 2.0;
+        for (std::size_t l = 0; l < progress.examples; ++l) size += std::fabs(variables[l].beta);
+        slow = excess > kUnbalancedFraction * size;
+        // In a partial epoch it may be slow because the examples that would help are set aside.
+        if (slow && progress.active == progress.examples) progress.intercept *= 2.0;
     }
-    b += course.intercept * course.sum;
-    course.excess = excess;
+    b += progress.intercept * progress.sum;
+    progress.excess = excess;
     return slow;
 }
 
-inline void end_epoch(DualCourse& course, bool all_again) {
-    course.among_few += course.active;
-    if (course.active == course.examples) course.of_all = course.violation, course.among_few = 0;
-    const bool settled = course.violation <= kSettled * course.of_all || course.kept == 0;
-    const bool due = course.among_few >= kAmongFew * course.examples;
-    course.active = settled || due || all_again ? 0 : course.kept;
-    course.patience = kSafe * course.violation;
-    course.visited = 0;
-    ++course.epoch;
+inline void end_epoch(DualProgress& progress, bool all_again) {
+    progress.partial_visits += progress.active;
+    if (progress.active == progress.examples)
+        progress.full_violation = progress.violation, progress.partial_visits = 0;
+    const bool settled =
+        progress.violation <= kSettledFraction * progress.full_violation || progress.kept == 0;
+    const bool due = progress.partial_visits >= kPartialVisits * progress.examples;
+    progress.active = settled || due || all_again ? 0 : progress.kept;
+    progress.patience = kSafeFraction * progress.violation;
+    progress.visited = 0;
+    ++progress.epoch;
 }
 
-// Goes on until its end is reached, or for so many visits; returns the visits. `sums` (d + 2)
-// receives w, b and 1 after each epoch.
-inline std::int64_t dual_course(const Rows& rows, const LinearState& state,
-                                const Standardization& s, const DualEpoch& like, DualCourse& course,
-                                double* sums, const DualEnd& end, std::int64_t visits) {
+// Continues until the end is reached, or for this many visits; returns the visits made. `like`
+// holds what all epochs have in common. w, b and 1 are added to `sums` (d + 2) after each epoch.
+inline std::int64_t dual_epochs(const Rows& rows, const LinearState& state,
+                                const Standardization& s, const DualEpoch& like,
+                                DualProgress& progress, double* sums, const DualEnd& end,
+                                std::int64_t visits) {
     std::int64_t made = 0;
-    while (made < visits && !end.reached(course)) {
-        if (course.visited == 0) begin_epoch(course);
+    while (made < visits && !end.reached(progress)) {
+        if (progress.visited == 0) begin_epoch(progress);
         DualEpoch part = like;
-        part.order = course.order + course.visited;
-        part.kept = course.order + course.kept;
+        part.order = progress.order + progress.visited;
+        part.kept = progress.order + progress.kept;
         part.count =
-            std::min(course.active - course.visited, static_cast<std::size_t>(visits - made));
-        part.intercept = course.intercept;
-        part.patience = course.patience;
+            std::min(progress.active - progress.visited, static_cast<std::size_t>(visits - made));
+        part.intercept = progress.intercept;
+        part.patience = progress.patience;
         const DualTally tally = dual_descent(rows, state, s, part);
         made += static_cast<std::int64_t>(part.count);
-        course.visits += static_cast<std::int64_t>(part.count);
-        course.visited += part.count;
-        course.kept += tally.kept;
-        course.violation = std::max(course.violation, tally.violation);
-        course.sum += tally.sum;
-        if (course.visited < course.active) continue;
-        end_epoch(course, course.free && move_centre(course, like.variables, *state.b));
+        progress.visits += static_cast<std::int64_t>(part.count);
+        progress.visited += part.count;
+        progress.kept += tally.kept;
+        progress.violation = std::max(progress.violation, tally.violation);
+        progress.sum += tally.sum;
+        if (progress.visited < progress.active) continue;
+        end_epoch(progress, progress.free && move_centre(progress, like.variables, *state.b));
         for (std::size_t j = 0; j < rows.width; ++j) sums[j] += state.w[j];
         sums[rows.width] += *state.b;
         sums[rows.width + 1] += 1.0;

@@ -1,33 +1,34 @@
 // The weights of one output during a pass of stochastic gradient: f(x), and w += delta x.
 //
-// Standardised inputs xh_j = (x_j - m_j) / s_j are made on the way, the data stay as they are.
-// With v the weights of xh and w_j = v_j / s_j, f(x) = w . (x - m) + b, and v += delta xh is
+// Inputs are standardised on the fly, xh_j = (x_j - m_j) / s_j; the data stay as they are. With v
+// the weights of xh and w_j = v_j / s_j, f(x) = w . (x - m) + b, and v += delta xh is
 //
 //   w_j += delta (x_j - m_j) / s_j^2
 //
-// Dense rows do just that.  Packed rows train v itself.  Their inputs are xh, or, where most are
-// zero, z with xh = z - c and c the same for every example.  Write v = u - t c: the step is
-// u += delta z and t += delta, which touches only the non-zero inputs, and exactly
+// Dense rows do just that. Packed rows train v itself. Their inputs are xh, or, where most are
+// zero, z with xh = z - c and c the same for every example. Write v = u - t c: the step is u +=
+// delta z and t += delta, which touches only the non-zero inputs, and exactly
 //
 //   f(x_l) = u . z_l - u . c - t c . (z_l - c) + b
 //
 // where c . (z_l - c) is a constant of the example and b - u . c a running sum.
 //
-// With weight decay, mu/2 ||w||^2 is added and each example also shrinks w (eq. 8.16):
+// Weight decay adds mu/2 ||w||^2 to the criterion, and each example also shrinks w (eq. 8.16):
 //
 //   w <- (1 - lambda mu) w - lambda c_l g x_l;      b as before
 //
-// which would touch every weight.  So w = a v: the scale a <- (1 - lambda mu) a shrinks all of
-// them, and v -= lambda c_l g x_l / a.
+// which would touch every weight. So w = a v: the scale a <- (1 - lambda mu) a shrinks all of them,
+// and v -= lambda c_l g x_l / a.
 #pragma once
 
 #include <cmath>
 
+#include "widemargin/linear/types.hpp"
 #include "widemargin/rows/packed_rows.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// The weights of one output during a pass, and the sums that make their average.
+// The weights of one output during a pass, and the sums from which their average is computed.
 struct Unit {
     std::size_t width;
     AlignedVector w, sum_w;
@@ -52,7 +53,7 @@ struct Unit {
         if (averaged) state.sum_b[k] += sum_b;
     }
 
-    // Without weight decay an example changes the weights by its own step alone.
+    // Without weight decay an example changes the weights only by its own step.
     double rate(const Pass& pass, std::size_t) const { return pass.rate; }
     void decay(double, double) {}
     void count() {}
@@ -169,25 +170,25 @@ struct SplitUnit : Unit {
 
 // Any of these with weight decay: the unit holds v and no bias, w = a v.
 //
-// The mean of the weights over all steps needs S = sum_i a_i v_i.  A step d_i on v is missing in
-// the terms before i, hence, with A_i = a_1 + ... + a_i,
+// The mean of the weights over all steps needs S = sum_i a_i v_i. A step d_i on v is missing in the
+// terms before i, hence, with A_i = a_1 + ... + a_i,
 //
 //   S = A_n v_n - sum_i A_(i-1) d_i x_i
 //
-// and the unit makes the second sum if A_(i-1) is the age it is told.  Without decay A_i = i.
-// Once a is small both terms are much larger than S, so long before digits are lost they are
-// taken together, and a and A start anew.
+// and the unit computes the second sum if A_(i-1) is the age that it is given. Without decay,
+// A_i = i. Once a is small, both terms are much larger than S. So long before digits are lost they
+// are combined, and a and A start again.
 template <class Plain>
 struct Decayed : Plain {
     double a = 1.0, inverse = 1.0;  // the scale, 1 / a
     double ages = 0.0;              // A
     double bias, sum_bias = 0.0;
-    double smallest;  // a below which to start anew; without an average only v must not overflow
+    double smallest;  // below it, a starts again; without an average only v must not overflow
 
     Decayed(const LinearState& state, const Standardization& s, std::size_t k, std::size_t width)
         : Plain(state, s, k, width), bias(this->b), smallest(this->averaged ? 1e-3 : 1e-100) {
         this->b = 0.0;
-        start_anew();
+        restart();
     }
 
     double rate(const Pass& pass, std::size_t n) const {
@@ -201,7 +202,7 @@ struct Decayed : Plain {
 
     [[gnu::always_inline]] void decay(double rate, double mu) {
         a *= 1.0 - rate * mu;
-        if (std::fabs(a) < smallest) start_anew();
+        if (std::fabs(a) < smallest) restart();
         inverse = 1.0 / a;
     }
 
@@ -215,7 +216,7 @@ struct Decayed : Plain {
 
     [[gnu::always_inline]] void count() { ages += a; }
 
-    [[gnu::noinline]] void start_anew() {
+    [[gnu::noinline]] void restart() {
         Plain::rescale(a, ages);
         a = inverse = 1.0;
         ages = 0.0;
@@ -223,7 +224,7 @@ struct Decayed : Plain {
 
     // The sums outside are n w - S, as without decay.
     void finish(const LinearState& state, std::size_t k, std::size_t count) {
-        start_anew();
+        restart();
         double* sum = this->averaged ? state.sum_w + k * this->width : nullptr;
         const double* w = state.w + k * this->width;
         const double steps = state.steps + static_cast<double>(count);

@@ -2,10 +2,11 @@
 //
 //   sum_l c_l loss(xi_l),   f = f_l + t d_l,   xi = |1 - y f|+  for labels,  ||f - y| - epsilon|+
 //
-// with loss(xi) = xi or xi^2. The slope is a derivative by t; at a kink, one of them.
+// with loss(xi) = xi or xi^2. The slope is the derivative in t; at a kink, one of the two.
 #pragma once
 
-#include "widemargin/rows/rows.hpp"
+#include "widemargin/base/double_lanes.hpp"
+#include "widemargin/linear/types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 

@@ -5,29 +5,29 @@
 //   for each l:      g = Q'(y_l, f(x_l))
 //                    w <- (1 - lambda mu) w - lambda c_l g x_l;   b -= lambda c_l g
 //
-// Units (linear_units.hpp) hold the weights of one output and make its steps, on inputs that are
-// standardised on the way or not, with weight decay or without.
+// Units (linear_units.hpp) hold the weights of one output and make its steps, with or without
+// standardisation on the fly and weight decay.
 //
 // Several outputs (one against the rest) are independent problems over the same order.
 #pragma once
 
-#include <new>
 #include <type_traits>
 
+#include "widemargin/base/parallel.hpp"
 #include "widemargin/linear/criteria.hpp"
 #include "widemargin/linear/linear_units.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// A few examples: what they need beside their inputs is gathered before, and what is only counted
-// is counted after the steps, both without waiting for one another.
-struct Batch {
-    static constexpr std::size_t kSize = 64;
+// A chunk of examples. Their targets and weights are gathered before the steps, and their costs are
+// summed after them, so that neither waits for the other.
+struct Chunk {
+    static constexpr std::size_t kExamples = 64;
     std::size_t count;
-    double y[kSize], c[kSize], shift[kSize], f[kSize];
+    double y[kExamples], c[kExamples], shift[kExamples], f[kExamples];
 
-    Batch(const Pass& pass, std::size_t first)
-        : count(pass.count - first < kSize ? pass.count - first : kSize) {}
+    Chunk(const Pass& pass, std::size_t first)
+        : count(pass.count - first < kExamples ? pass.count - first : kExamples) {}
 
     void gather(const Pass& pass, std::size_t first, std::size_t k) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -57,35 +57,35 @@ struct Batch {
 template <class Weights, class X, class Q>
 Tally pass_over_output(const X& x, Q q, const LinearState& state, const Standardization& s,
                        const Pass& pass, std::size_t width, std::size_t k) {
-    constexpr std::size_t ahead = 12;  // rows fetched before their turn: the order is random
+    constexpr std::size_t ahead = 12;  // rows are fetched so early, since the order is random
     Weights unit(state, s, k, width);
     Tally tally;
-    for (std::size_t first = 0; first < pass.count; first += Batch::kSize) {
-        Batch batch(pass, first);
-        if constexpr (!X::packed) batch.gather(pass, first, k);
-        for (std::size_t i = 0; i < batch.count; ++i) {
+    for (std::size_t first = 0; first < pass.count; first += Chunk::kExamples) {
+        Chunk chunk(pass, first);
+        if constexpr (!X::packed) chunk.gather(pass, first, k);
+        for (std::size_t i = 0; i < chunk.count; ++i) {
             const std::size_t n = first + i;  // examples before this one
             if (n + 2 * ahead < pass.count) x.prefetch_start(pass.order[n + 2 * ahead]);
             if (n + ahead < pass.count) x.prefetch(pass.order[n + ahead]);
             const auto row = x[static_cast<std::size_t>(pass.order[n])];
             if constexpr (X::packed) {
-                batch.y[i] = target(pass.targets, row.header.y, k);
-                batch.c[i] = row.header.c;
-                batch.shift[i] = row.header.shift;
+                chunk.y[i] = target(pass.targets, row.header.y, k);
+                chunk.c[i] = row.header.c;
+                chunk.shift[i] = row.header.shift;
             }
-            batch.f[i] = unit.f(row, batch.shift[i]);
+            chunk.f[i] = unit.f(row, chunk.shift[i]);
             const double rate = unit.rate(pass, n);
             unit.decay(rate, pass.mu);
-            if (q.active(batch.y[i], batch.f[i]) && batch.c[i] != 0.0) {
-                const double delta = -rate * batch.c[i] * q.slope(batch.y[i], batch.f[i]);
+            if (q.active(chunk.y[i], chunk.f[i]) && chunk.c[i] != 0.0) {
+                const double delta = -rate * chunk.c[i] * q.slope(chunk.y[i], chunk.f[i]);
                 const double delta_b = pass.fit_intercept ? delta : 0.0;
-                unit.step(row, batch.shift[i], delta, delta_b, state.steps + n);
+                unit.step(row, chunk.shift[i], delta, delta_b, state.steps + n);
                 ++tally.updates;
             }
             unit.count();
-            if (pass.scores) pass.scores[n * state.outputs + k] = batch.f[i];
+            if (pass.scores) pass.scores[n * state.outputs + k] = chunk.f[i];
         }
-        batch.add_to(tally, q);
+        chunk.add_to(tally, q);
     }
     unit.finish(state, k, pass.count);
     return tally;
@@ -127,31 +127,25 @@ inline Tally stochastic_gradient(const Rows& rows, const LinearState& state,
             };
             std::int64_t updates = 0;
             double criterion = 0.0;
-            bool out_of_memory = false;  // no exception may leave a parallel loop
+            FirstException failure;
 #ifdef _OPENMP
 #pragma omp parallel for ordered schedule(static, 1) \
     num_threads(pass.threads) if (pass.threads > 1 && outputs > 1)
 #endif
             for (std::int64_t k = 0; k < outputs; ++k) {
                 Tally tally;
-                bool failed = false;
-                try {
-                    tally = run(static_cast<std::size_t>(k));
-                } catch (const std::bad_alloc&) {
-                    failed = true;
-                }
+                failure.run([&] { tally = run(static_cast<std::size_t>(k)); });
 #ifdef _OPENMP
 #pragma omp ordered
 #endif
-                {  // in the order of k: the sum does not depend on the number of threads
+                {  // in the order of k, so that the sum does not depend on the number of threads
                     updates += tally.updates;
                     criterion += tally.criterion;
                     total.errors = tally.errors;
                     total.weight = tally.weight;
-                    out_of_memory |= failed;
                 }
             }
-            if (out_of_memory) throw std::bad_alloc();
+            failure.rethrow();
             total.updates = updates;
             total.criterion = criterion;
         });

@@ -12,7 +12,7 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr double kSmallestLikelihood = 1e-37;  // one below counts as this one, without a slope
+constexpr double kSmallestLikelihood = 1e-37;  // smaller ones count as this one, with slope 0
 
 // z_k becomes exp(z_k - max z)
 template <class T>
@@ -28,7 +28,7 @@ void exponentials(std::size_t count, T* z) {
 // Q and dQ/dm of one output m of the mixture.
 //   tanh_mse:    (y - tanh m)^2 / 2
 //   mse:         scale (y - m)^2 / 2
-//   likelihood:  -log m,  the experts' outputs being P(y | x, k)
+//   likelihood:  -log m,  where the outputs of the experts are P(y | x, k)
 struct MixtureValue {
     double value, slope;
 };
@@ -52,9 +52,9 @@ double scaled_squares(const double* s, std::size_t count, const double* y, const
     return sum;
 }
 
-// The mistake of the mixture: 1 if its sign or largest output is not that of y; the sum of squared
-// errors, scaled; or, of a likelihood, 1 if it is not more than 1/2.
-inline double mixture_mistake(const NetworkTargets& targets, const double* y, const double* m) {
+// The error of the mixture: 1 if its sign or its largest output is not that of y; the scaled sum of
+// squared errors; or, for a likelihood, 1 if it is not more than 1/2.
+inline double mixture_error(const NetworkTargets& targets, const double* y, const double* m) {
     const std::size_t columns = targets.columns;
     if (targets.criteria == Criteria::mixture_likelihood) return *m > 0.5 ? 0.0 : 1.0;
     if (targets.error_scale != nullptr) return scaled_squares(targets.error_scale, columns, y, m);
@@ -103,16 +103,16 @@ void weigh_slopes(std::size_t experts, std::size_t columns, double sum, double m
     }
 }
 
-// Q of example l, whose scores z become dQ/dz; `m` has room for the mixture's outputs.
+// Q of example l, whose scores z become dQ/dz; `m` is memory for the outputs of the mixture.
 template <class T>
 double mixture(const NetworkTargets& targets, std::size_t experts, std::size_t l, T* z, double* m,
-               double& mistake) {
+               double& error) {
     const std::size_t columns = targets.columns;
     const float* f = targets.experts + l * experts * columns;
     const double* y = targets.y + l * columns;
     exponentials(experts, z);
     const double sum = weigh(experts, columns, z, f, m);
-    mistake = mixture_mistake(targets, y, m);
+    error = mixture_error(targets, y, m);
     double value = 0.0, mean = 0.0;
     for (std::size_t c = 0; c < columns; ++c) {
         const double scale = targets.error_scale == nullptr ? 1.0 : targets.error_scale[c];

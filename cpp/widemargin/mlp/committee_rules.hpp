@@ -5,19 +5,20 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "widemargin/mlp/unit_panels.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// Simple MLP (Algorithm 8.2): h(z) = z clipped to -1..1 (HardTanh); those with |z| <= 1 learn.
+// Simple MLP (Algorithm 8.2): h(z) = z clipped to -1..1 (HardTanh); units with |z| <= 1 learn.
 struct HardTanhUnits {
-    static constexpr bool kAlone = true;  // what a unit does depends on its own z only
+    static constexpr bool kIndependent = true;  // a unit depends only on its own z
+
+    explicit HardTanhUnits(std::size_t) {}
 
     static double vote(const float* z, const float* alive) {
         Units total{};
-        for (std::size_t n = 0; n < kUnits; n += kUnitLanes) {
+        for (std::size_t n = 0; n < kPanelUnits; n += kUnitLanes) {
             Units h = load_lanes<float>(z + n);
             h = h > 1.0f ? all<float>(1.0f) : h;
             h = h < -1.0f ? all<float>(-1.0f) : h;
@@ -26,7 +27,7 @@ struct HardTanhUnits {
         return sum_of_lanes(total);
     }
 
-    // Turns z into 1 for those of the units that learn and 0 for the others; says how many do.
+    // Sets z to 1 for the units that learn and to 0 for the others; returns how many learn.
     std::int64_t choose(float* z, const float* alive, std::size_t units, double, double) {
         Units chosen{};
         for (std::size_t n = 0; n < units; n += kUnitLanes) {
@@ -39,16 +40,19 @@ struct HardTanhUnits {
     }
 };
 
-// Nilsson MLP (Algorithm 8.3): h(z) = sign z, with sign 0 = -1. Of the units with y z <= 0 those
-// nearest to 0 learn, as few as bring y f above beta: a vote that turns counts twice. With beta = 0
-// and N odd these are (|f| + 1) / 2.
+// Nilsson MLP (Algorithm 8.3): h(z) = sign z, with sign 0 = -1. Of the units with y z <= 0, those
+// nearest to 0 learn: as few as bring y f above beta, where a changed vote counts twice. With
+// beta = 0 and N odd, these are (|f| + 1) / 2 units.
 struct SignUnits {
-    static constexpr bool kAlone = false;
-    std::vector<std::pair<float, std::size_t>> wrong;  // |z| and the unit
+    static constexpr bool kIndependent = false;
+    Vector<std::pair<float, std::size_t>> wrong;  // |z| and the unit
+
+    // No more memory is needed for committees of `units` units: threads must not allocate.
+    explicit SignUnits(std::size_t units) { wrong.reserve(units); }
 
     static double vote(const float* z, const float* alive) {
         Units total{};
-        for (std::size_t n = 0; n < kUnits; n += kUnitLanes) {
+        for (std::size_t n = 0; n < kPanelUnits; n += kUnitLanes) {
             const Units sign =
                 load_lanes<float>(z + n) > 0.0f ? all<float>(1.0f) : all<float>(-1.0f);
             total += sign * load_lanes<float>(alive + n);
@@ -64,7 +68,7 @@ struct SignUnits {
             if (alive[n] != 0.0f && sign * z[n] <= 0.0) wrong.emplace_back(std::fabs(z[n]), n);
             z[n] = 0.0f;
         }
-        const double most = static_cast<double>(units);  // for any margin; one learns at the least
+        const double most = static_cast<double>(units);  // for any margin; at least one learns
         const auto wanted = static_cast<std::size_t>(std::clamp(missing / 2.0, 0.0, most)) + 1;
         const std::size_t count = std::min(wanted, wrong.size());
         if (count < wrong.size()) {
@@ -76,17 +80,17 @@ struct SignUnits {
     }
 };
 
-// Which committees learn an example, and how fast: delta_k = 0 for those that do not.
+// Which committees learn an example, and how fast: delta_k, which is 0 for those that do not.
 //
-//   binary             if y f <= beta: by lambda y
-//   one_against_rest   each with y_k f_k <= beta, y_k = +1 for the own class, else -1: by lambda
-//   y_k best_other         if f_y - f_k <= beta for the best other k: y's by lambda, k's by -lambda
-class Judge {
+//   binary             if y f <= beta: lambda y
+//   one_against_rest   each with y_k f_k <= beta: lambda y_k, y_k = +1 for the own class, else -1
+//   best_other         if f_y - f_k <= beta for the best other k: lambda for y, -lambda for k
+class OutputSteps {
    public:
-    Judge(std::size_t outputs, const CommitteePass& pass)
+    OutputSteps(std::size_t outputs, const CommitteePass& pass)
         : pass_(pass), outputs_(outputs), delta_(outputs) {}
 
-    // f are the outputs for an example of target y and weight c; whether anything is to be learnt.
+    // For an example with outputs f, target y and weight c; returns whether any committee learns.
     bool decide(const double* f, double y, double c) {
         std::fill(delta_.begin(), delta_.end(), 0.0);
         tally_.weight += c;
@@ -128,7 +132,7 @@ class Judge {
 
     const CommitteePass& pass_;
     std::size_t outputs_;
-    std::vector<double> delta_;
+    Vector<double> delta_;
     CommitteeTally tally_;
 };
 

@@ -1,4 +1,4 @@
-// Committees of units, as Python sees them: views of plain arrays, owned by NumPy.
+// Committees of units, as Python hands them to the core: views of plain arrays, owned by NumPy.
 #pragma once
 
 #include <cstddef>
@@ -6,25 +6,27 @@
 
 namespace widemargin {
 
-constexpr std::size_t kUnits = 64;  // units of a block: their weights of an input lie side by side
-constexpr std::size_t kExtraRows = 2;  // of a block, behind its inputs: a, and room for a pass
+constexpr std::size_t kPanelUnits = 64;  // units per panel: side by side for each input
+constexpr std::size_t kExtraRows = 2;  // of a panel, behind its inputs: biases, and room for a pass
 
 // K committees of N units each, f_k(x) = b_k + sum_n h(v_kn . xh + a_kn).
 //
-// A committee is cut into blocks of kUnits units. A block has one row an input, with the weights
-// of its units, a row with their biases a, and one that is zero between passes.
+// A committee consists of panels of kPanelUnits units. A panel has one row of weights per input, a
+// row with the biases a of its units, and a row that is zero between passes.
 struct Committees {
     std::size_t outputs;  // K
-    std::size_t blocks;   // of one committee
+    std::size_t panels;   // per committee
     std::size_t width;    // d
-    float* v;             // (K blocks) x (d + kExtraRows) x kUnits
-    const float* alive;   // blocks x kUnits: 1, or 0 for places behind the last unit
+    float* v;             // (K panels) x (d + kExtraRows) x kPanelUnits
+    const float* alive;   // panels x kPanelUnits: 1, or 0 for places behind the last unit
     double* b;            // K
 
-    std::size_t block_size() const { return (width + kExtraRows) * kUnits; }
+    [[gnu::always_inline]] std::size_t panel_size() const {
+        return (width + kExtraRows) * kPanelUnits;
+    }
 };
 
-// What a unit says and when it learns, and which committees learn an example (committee_rules.hpp).
+// How a unit votes and when it learns, and which committees learn an example (committee_rules.hpp).
 enum class UnitName { hard_tanh, sign };
 enum class CommitteeTargets { binary, one_against_rest, best_other };
 
@@ -32,16 +34,17 @@ struct CommitteePass {
     const std::int64_t* order;  // the examples to visit, in this order
     std::size_t count;
     const double* y;        // +-1, or class codes 0..K-1
-    const double* weights;  // one an example, or null
+    const double* weights;  // one per example, or null
     UnitName units;
     CommitteeTargets targets;
     double margin;  // beta
     double rate;    // lambda
     bool fit_intercept;
-    double dropout;      // the part of the units that a visit leaves out
-    std::uint64_t seed;  // of the choice which
+    double dropout;      // the fraction of units that a visit leaves out
+    std::uint64_t seed;  // for choosing them
     int threads;
-    bool lock_free;  // threads take examples, not units: quick, but no two runs are the same
+    bool
+        lock_free;  // threads share examples, not units: fast, but no two runs give the same result
 };
 
 // Sums over the visited examples, each measured just before its own update.
@@ -50,8 +53,8 @@ struct CommitteeTally {
     double criterion = 0.0;
     double errors = 0.0;
     double weight = 0.0;
-    std::int64_t active = 0;   // units that were moved
-    std::int64_t reached = 0;  // units of the committees that were told to move
+    std::int64_t active = 0;   // units that moved
+    std::int64_t reached = 0;  // units of the committees that had to move
 };
 
 }  // namespace widemargin

@@ -1,48 +1,51 @@
-// Training in mini-batches (thesis 3.4): every thread takes a part of the batch, then every thread
-// a part of the parameters. Sums are made in the same order whatever thread makes them, so a result
-// depends on the number of parts alone.
+// Training in mini-batches (thesis 3.4): every thread takes a slice of the batch, then a slice of
+// the parameters. Sums are computed in the same order by whatever thread, so a result depends only
+// on the number of slices.
 #pragma once
 
-#include "widemargin/mlp/network_updates.hpp"
 #include "widemargin/base/team.hpp"
+#include "widemargin/mlp/network_updates.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr std::size_t kSmallestPart = 16;  // examples; with fewer a thread is not worth waiting for
-constexpr std::size_t kLineOfDoubles = kLine / sizeof(double);
+constexpr std::size_t kMinSliceExamples = 16;  // fewer are not worth waiting for a thread
+constexpr std::size_t kCacheLineDoubles = kCacheLineBytes / sizeof(double);
 
-inline std::size_t part_of(std::size_t count, std::size_t part, std::size_t parts) {
-    return count * part / parts;
+// Where the i-th of `slices` slices of 0..count-1 begins.
+inline std::size_t slice_begin(std::size_t count, std::size_t i, std::size_t slices) {
+    return count * i / slices;
 }
 
+// The gradient of a slice of a batch.
 template <class T>
-class Part {
+class BatchSlice {
    public:
-    Part(const Network& network, const NetworkInputs& inputs, const NetworkTargets& targets,
-         std::size_t rows)
+    BatchSlice(const Network& network, const NetworkInputs& inputs, const NetworkTargets& targets,
+               std::size_t rows)
         : parameters_(static_cast<const T*>(network.parameters)),
           targets_(targets),
-          rows_(std::min(rows, kPanelRows)),
-          panel_(network, inputs, rows_),
-          gradient_(panel_.layers().back().end()),
-          room_(targets.columns + 2 * kLineOfDoubles) {}
+          rows_(std::min(rows, kChunkExamples)),
+          network_(network, inputs, rows_),
+          gradient_(network_.layers().back().end()),
+          room_(targets.columns + 2 * kCacheLineDoubles) {}
 
-    // The sum of the gradients of these examples
+    // Computes the sum of the gradients of these examples.
     void visit(const std::int64_t* order, std::size_t count) {
-        Tally tally = tally_;  // not where other threads have theirs
-        panel_.begin(parameters_);
+        Tally tally = tally_;  // in registers, not beside those of other threads
+        network_.begin(parameters_);
         for (std::size_t first = 0; first < count; first += rows_) {
             const std::size_t n = std::min(rows_, count - first);
-            const std::size_t outputs = panel_.outputs();
-            T* f = panel_.forward(parameters_, order + first, n);
+            const std::size_t outputs = network_.outputs();
+            T* f = network_.forward(parameters_, order + first, n);
             for (std::size_t i = 0; i < n; ++i) {
                 const auto l = static_cast<std::size_t>(order[first + i]);
-                derive(targets_, outputs, l, f + i * outputs, room_.data() + kLineOfDoubles, tally);
+                derive(targets_, outputs, l, f + i * outputs, room_.data() + kCacheLineDoubles,
+                       tally);
             }
-            panel_.backward(parameters_, order + first, n, first == 0, gradient_.data());
+            network_.backward(parameters_, order + first, n, first == 0, gradient_.data());
         }
         if (count == 0) std::fill(gradient_.begin(), gradient_.end(), T{0});
-        panel_.finish(gradient_.data());
+        network_.finish(gradient_.data());
         tally_ = tally;
     }
 
@@ -53,9 +56,9 @@ class Part {
     const T* parameters_;
     const NetworkTargets& targets_;
     std::size_t rows_;
-    LayerPanel<T> panel_;
-    std::vector<T> gradient_;
-    std::vector<double> room_;  // with a cache line before and behind, where other threads write
+    BackPropagation<T> network_;
+    Vector<T> gradient_;
+    Vector<double> room_;  // with a free cache line before and behind: other threads write there
     Tally tally_;
 };
 
@@ -64,49 +67,48 @@ Tally batches(const Rows& rows, const Network& network, const Standardization& s
               const NetworkPass& pass) {
     const NetworkInputs inputs(rows, s);
     const std::size_t batch = std::min(pass.batch, pass.count);
-    const std::size_t parts =
-        std::clamp<std::size_t>(batch / kSmallestPart, 1, static_cast<std::size_t>(pass.threads));
-    std::vector<Part<T>> part;
-    std::vector<T*> gradients;
-    part.reserve(parts);
-    for (std::size_t p = 0; p < parts; ++p) {
-        part.emplace_back(network, inputs, pass.targets, (batch + parts - 1) / parts);
-        gradients.push_back(part.back().gradient());
+    const std::size_t count = std::clamp<std::size_t>(batch / kMinSliceExamples, 1,
+                                                      static_cast<std::size_t>(pass.threads));
+    Vector<BatchSlice<T>> slices;
+    Vector<T*> gradients;
+    slices.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        slices.emplace_back(network, inputs, pass.targets, (batch + count - 1) / count);
+        gradients.push_back(slices.back().gradient());
     }
-    Updates<T> update(network, pass.step, gradients);
-    with_team(static_cast<int>(parts), [&](int me, int team, Barrier& barrier) {
+    ParameterUpdates<T> update(network, pass.step, gradients);
+    with_team(static_cast<int>(count), [&](int me, int team, Barrier& barrier) {
+        const auto mine = static_cast<std::size_t>(me), step = static_cast<std::size_t>(team);
         std::int64_t t = pass.step.steps;
         for (std::size_t first = 0; first < pass.count; first += batch) {
             const std::size_t n = std::min(batch, pass.count - first);
-            for (auto p = static_cast<std::size_t>(me); p < parts;
-                 p += static_cast<std::size_t>(team)) {
-                const std::size_t from = part_of(n, p, parts);
-                part[p].visit(pass.order + first + from, part_of(n, p + 1, parts) - from);
+            for (std::size_t i = mine; i < count; i += step) {
+                const std::size_t begin = slice_begin(n, i, count);
+                slices[i].visit(pass.order + first + begin, slice_begin(n, i + 1, count) - begin);
             }
             barrier.wait();
             ++t;
-            for (auto p = static_cast<std::size_t>(me); p < parts;
-                 p += static_cast<std::size_t>(team)) {
-                update(part_of(update.count(), p, parts), part_of(update.count(), p + 1, parts), n,
-                       t);
+            for (std::size_t i = mine; i < count; i += step) {
+                update(slice_begin(update.count(), i, count),
+                       slice_begin(update.count(), i + 1, count), n, t);
             }
             barrier.wait();
         }
     });
     Tally tally;
-    for (const auto& one : part) {
-        tally.updates += one.tally().updates;
-        tally.criterion += one.tally().criterion;
-        tally.errors += one.tally().errors;
-        tally.weight += one.tally().weight;
+    for (const auto& slice : slices) {
+        tally.updates += slice.tally().updates;
+        tally.criterion += slice.tally().criterion;
+        tally.errors += slice.tally().errors;
+        tally.weight += slice.tally().weight;
     }
     return tally;
 }
 
 inline Tally network_batches(const Rows& rows, const Network& network, const Standardization& s,
                              const NetworkPass& pass) {
-    return network.wide ? batches<double>(rows, network, s, pass)
-                        : batches<float>(rows, network, s, pass);
+    return network.double_precision ? batches<double>(rows, network, s, pass)
+                                    : batches<float>(rows, network, s, pass);
 }
 
 // f of all rows, count x outputs
@@ -115,20 +117,22 @@ void outputs_of(const Rows& rows, const Network& network, const Standardization&
                 int threads) {
     const NetworkInputs inputs(rows, s);
     const auto* parameters = static_cast<const T*>(network.parameters);
-    const std::size_t panels = (rows.count + kPanelRows - 1) / kPanelRows;
+    const std::size_t chunks = (rows.count + kChunkExamples - 1) / kChunkExamples;
     const int wanted =
-        static_cast<int>(std::clamp<std::size_t>(panels, 1, static_cast<std::size_t>(threads)));
-    std::vector<LayerPanel<T>> panel;
-    panel.reserve(static_cast<std::size_t>(wanted));
-    for (int t = 0; t < wanted; ++t)
-        panel.emplace_back(network, inputs, std::min(kPanelRows, rows.count));
+        static_cast<int>(std::clamp<std::size_t>(chunks, 1, static_cast<std::size_t>(threads)));
+    Vector<BackPropagation<T>> layers;
+    layers.reserve(static_cast<std::size_t>(wanted));
+    for (int t = 0; t < wanted; ++t) {
+        layers.emplace_back(network, inputs, std::min(kChunkExamples, rows.count));
+    }
     with_team(wanted, [&](int me, int team, Barrier&) {
-        auto& own = panel[static_cast<std::size_t>(me)];
+        auto& own = layers[static_cast<std::size_t>(me)];
         own.begin(parameters);
-        std::int64_t order[kPanelRows];
-        for (auto p = static_cast<std::size_t>(me); p < panels;
-             p += static_cast<std::size_t>(team)) {
-            const std::size_t first = p * kPanelRows, n = std::min(kPanelRows, rows.count - first);
+        std::int64_t order[kChunkExamples];
+        for (auto c = static_cast<std::size_t>(me); c < chunks;
+             c += static_cast<std::size_t>(team)) {
+            const std::size_t first = c * kChunkExamples;
+            const std::size_t n = std::min(kChunkExamples, rows.count - first);
             for (std::size_t i = 0; i < n; ++i) order[i] = static_cast<std::int64_t>(first + i);
             const T* f = own.forward(parameters, order, n);
             std::copy(f, f + n * own.outputs(), out + first * own.outputs());
@@ -138,7 +142,7 @@ void outputs_of(const Rows& rows, const Network& network, const Standardization&
 
 inline void network_outputs(const Rows& rows, const Network& network, const Standardization& s,
                             double* out, int threads) {
-    if (network.wide) {
+    if (network.double_precision) {
         outputs_of<double>(rows, network, s, out, threads);
     } else {
         outputs_of<float>(rows, network, s, out, threads);

@@ -1,4 +1,4 @@
-// What the outputs of a network cost, and the derivatives with which back-propagation starts.
+// The cost of the outputs of a network, and the derivatives with which back-propagation starts.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "widemargin/linear/criteria.hpp"
 #include "widemargin/mixture/mixture_criteria.hpp"
+#include "widemargin/mlp/network_types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
@@ -38,16 +39,16 @@ double margin_to_best(double beta, std::size_t outputs, std::size_t y, T* f) {
     return slack < 0.0 ? 0.0 : slack;
 }
 
-// The mistake of one example: 1 if the class is wrong, or the sum of squared errors, scaled.
+// The error of one example: 1 if the class is wrong, or the scaled sum of squared errors.
 template <class T>
-double mistake(const NetworkTargets& targets, std::size_t outputs, const double* y, const T* f) {
+double error_of(const NetworkTargets& targets, std::size_t outputs, const double* y, const T* f) {
     if (targets.error_scale != nullptr) return scaled_squares(targets.error_scale, outputs, y, f);
     if (!targets.codes) return (f[0] > 0) == (y[0] > 0) ? 0.0 : 1.0;
     const auto said = std::max_element(f, f + outputs) - f;
     return static_cast<double>(said) == *y ? 0.0 : 1.0;
 }
 
-// The Q of outputs f, which become dQ/df.
+// Q of the outputs f, which become dQ/df.
 template <class T>
 double value_of(const NetworkTargets& targets, std::size_t outputs, const double* y, T* f) {
     if (targets.criteria == Criteria::softmax) {
@@ -67,8 +68,8 @@ double value_of(const NetworkTargets& targets, std::size_t outputs, const double
     return value;
 }
 
-// Adds example l to the tally; its outputs f become weight * dQ/df. False if all of these are 0.
-// `room`: for the outputs of a mixture.
+// Adds example l to the tally; its outputs f become weight * dQ/df. Returns false if all of these
+// are 0. `room` is memory for the outputs of a mixture.
 template <class T>
 bool derive(const NetworkTargets& targets, std::size_t outputs, std::size_t l, T* f, double* room,
             Tally& tally) {
@@ -78,7 +79,7 @@ bool derive(const NetworkTargets& targets, std::size_t outputs, std::size_t l, T
         value = mixture(targets, outputs, l, f, room, wrong);
     } else {
         const double* y = targets.y + (targets.codes ? l : l * outputs);
-        wrong = mistake(targets, outputs, y, f);
+        wrong = error_of(targets, outputs, y, f);
         value = value_of(targets, outputs, y, f);
     }
     tally.weight += weight;

@@ -1,15 +1,17 @@
 // Examples as the first layer of a network takes them: x^ = (x - m) / s.
 //
-// Dense, or sparse ones that are not very sparse: a panel of x^ for a matrix product. Very sparse
-// ones: x^ = x/s + c with c = -m/s the same for all, so that with W the weights of the layer
+// Dense examples, and sparse ones with many non-zero inputs, become a matrix of x^ for a matrix
+// product. For very sparse ones, x^ = x/s + c with c = -m/s the same for all. With W the weights of
+// the layer,
 //     x^ W = (x/s) W + c W,      X^' D = (X/s)' D + c (1' D)
-// and only non-zero inputs are touched, once per unit. One example a step takes dense examples in
-// this way too, but for inputs that are mostly not 0: these are centred, their c is 0.
+// and only non-zero inputs are touched, once per unit. Training with one example per step treats
+// dense examples in the same way, except for inputs that are mostly not 0: these are centred, and
+// their c is 0.
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
+#include "widemargin/base/vector.hpp"
 #include "widemargin/rows/rows.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
@@ -41,7 +43,7 @@ class NetworkInputs {
     std::size_t width() const { return rows_.width; }
     double centre(std::size_t j) const { return (shift_[j] - mean_[j]) * inverse_[j]; }
 
-    // Centres the inputs that are not 0 in most of some examples, if they are stored in any case.
+    // Centres the inputs that are not 0 in most examples of a sample, if the rows are dense.
     void centre_full_columns() {
         if (rows_.layout == Layout::dense32)
             find_full_columns(static_cast<const float*>(rows_.values));
@@ -49,7 +51,7 @@ class NetworkInputs {
             find_full_columns(static_cast<const double*>(rows_.values));
     }
 
-    // x^ of `count` examples, a row each.
+    // x^ of `count` examples, one row each.
     template <class T>
     void gather(const std::int64_t* order, std::size_t count, T* out) const {
         with_rows(rows_, [&](auto x) {
@@ -59,19 +61,19 @@ class NetworkInputs {
         });
     }
 
-    // Calls use(j, x_j / s_j) for the inputs of an example that are not 0, and use(j, x^_j) for
-    // those that are centred.
+    // Calls use(j, x_j / s_j) for the non-zero inputs of an example, and use(j, x^_j) for those
+    // that are centred.
     template <class Use>
     void for_nonzeros(std::size_t l, Use&& use) const {
         with_rows(rows_, [&](auto x) { for_nonzeros_of(x[l], use); });
     }
 
    private:
-    static constexpr std::size_t kSample = 500;  // examples
+    static constexpr std::size_t kSampleExamples = 500;
 
     template <class V>
     void find_full_columns(const V* values) {
-        const std::size_t step = std::max<std::size_t>(1, rows_.count / kSample);
+        const std::size_t step = std::max<std::size_t>(1, rows_.count / kSampleExamples);
         for (std::size_t j = 0; j < rows_.width; ++j) {
             std::size_t seen = 0, full = 0;
             for (std::size_t l = 0; l < rows_.count; l += step, ++seen) {
@@ -117,8 +119,8 @@ class NetworkInputs {
     }
 
     const Rows& rows_;
-    std::vector<double> mean_, inverse_;
-    std::vector<double> shift_;  // what is subtracted from each input: m_j, or 0
+    Vector<double> mean_, inverse_;
+    Vector<double> shift_;  // subtracted from each input: m_j, or 0
     bool sparse_ = false;
 };
 

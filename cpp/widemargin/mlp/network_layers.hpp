@@ -1,9 +1,9 @@
-// Forward and backward through the layers of a network, for a panel of examples.
+// Forward and backward through the layers of a network, for a chunk of examples.
 //
 //   forward    H^(k+1) = h(H^k W^k + b^k)
 //   backward   D^k = (D^(k+1) W^k') * h'(H^k),   dW^k = H^k' D^(k+1),   db^k = 1' D^(k+1)
 //
-// starting with D = dQ/df. One thread; a panel is small enough for its layers to stay in cache.
+// starting with D = dQ/df. One thread; the layers of a chunk are small enough to stay in the cache.
 #pragma once
 
 #include "widemargin/mlp/network_criteria.hpp"
@@ -12,7 +12,7 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr std::size_t kPanelRows = 256;  // examples of a panel, at the most
+constexpr std::size_t kChunkExamples = 256;  // at most
 
 template <class T>
 struct LayerView {
@@ -24,8 +24,8 @@ struct LayerView {
 };
 
 template <class T>
-std::vector<LayerView<T>> layers_of(const Network& network) {
-    std::vector<LayerView<T>> layers;
+Vector<LayerView<T>> layers_of(const Network& network) {
+    Vector<LayerView<T>> layers;
     std::size_t first = 0;
     for (std::size_t k = 0; k < network.layers; ++k) {
         const auto inputs = static_cast<std::size_t>(network.units[k]);
@@ -36,8 +36,8 @@ std::vector<LayerView<T>> layers_of(const Network& network) {
     return layers;
 }
 
-// C = A B + beta C for matrices in C order, where A is m x k and B is k x n once transposed as
-// asked: BLAS, which has them in Fortran's order, computes C' = B' A'.
+// C = A B + beta C for matrices in C order, where A is m x k and B is k x n after the
+// transpositions asked for. BLAS, whose matrices are in Fortran's order, computes C' = B' A'.
 template <class T>
 struct Gemm {
     using Function = void (*)(const char*, const char*, const int*, const int*, const int*,
@@ -57,9 +57,9 @@ struct Gemm {
 };
 
 template <class T>
-class LayerPanel {
+class BackPropagation {
    public:
-    LayerPanel(const Network& network, const NetworkInputs& inputs, std::size_t rows)
+    BackPropagation(const Network& network, const NetworkInputs& inputs, std::size_t rows)
         : transfer_(network.transfer),
           gemm_{reinterpret_cast<typename Gemm<T>::Function>(const_cast<void*>(network.gemm))},
           layers_(layers_of<T>(network)),
@@ -80,7 +80,7 @@ class LayerPanel {
         if (inputs.sparse()) base_.resize(layers_[0].outputs);
     }
 
-    // c W of sparse inputs: to be called when the parameters have changed.
+    // Computes c W of sparse inputs; call it when the parameters have changed.
     void begin(const T* parameters) {
         if (!inputs_.sparse()) return;
         const std::size_t n = layers_[0].outputs;
@@ -115,8 +115,8 @@ class LayerPanel {
         return values_.back().data();
     }
 
-    // Adds the gradient of these examples, whose outputs have become dQ/df, to `gradient`; or
-    // overwrites it, if they are the `first`.
+    // Adds the gradient of these examples, whose outputs have become dQ/df, to `gradient`, or
+    // overwrites it if they are the `first`.
     void backward(const T* parameters, const std::int64_t* order, std::size_t count, bool first,
                   T* gradient) {
         const T beta = first ? T{0} : T{1};
@@ -149,7 +149,7 @@ class LayerPanel {
         }
     }
 
-    // Adds c (1' D) of sparse inputs, when all panels of a batch are done.
+    // Adds c (1' D) of sparse inputs; call it when all chunks of a batch are done.
     void finish(T* gradient) const {
         if (!inputs_.sparse()) return;
         const std::size_t n = layers_[0].outputs;
@@ -159,7 +159,7 @@ class LayerPanel {
         }
     }
 
-    const std::vector<LayerView<T>>& layers() const { return layers_; }
+    const Vector<LayerView<T>>& layers() const { return layers_; }
     std::size_t outputs() const { return layers_.back().outputs; }
 
    private:
@@ -170,7 +170,7 @@ class LayerPanel {
         return sum;
     }
 
-    // Zeros where products do not overwrite.
+    // Writes zeros where products do not overwrite.
     void clear(T* gradient) const {
         for (std::size_t k = 0; k < layers_.size(); ++k) {
             const auto& layer = layers_[k];
@@ -216,11 +216,11 @@ class LayerPanel {
 
     Transfer transfer_;
     Gemm<T> gemm_;
-    std::vector<LayerView<T>> layers_;
+    Vector<LayerView<T>> layers_;
     const NetworkInputs& inputs_;
-    std::vector<std::vector<T>> values_, sums_;  // of each layer: H^k, and sums where h' needs them
-    std::vector<T> deltas_[2];                   // D of this layer and of the one below
-    std::vector<T> base_;
+    Vector<Vector<T>> values_, sums_;  // of each layer: H^k, and sums where h' needs them
+    Vector<T> deltas_[2];              // D of this layer and of the one below
+    Vector<T> base_;
 };
 
 }  // namespace widemargin::WIDEMARGIN_ISA

@@ -1,22 +1,23 @@
-// Stochastic gradient, one example a step (3.16):  theta <- theta - lambda (dQ/dtheta + decay
-// theta)
+// Stochastic gradient, one example per step (3.16):
+//     theta <- theta - lambda (dQ/dtheta + decay theta)
 //
-// The weights W = a U of hidden and of output layers have a factor a each, which takes the decay.
-// The first layer's are W = a (U + c t') for inputs x^ = x + c, c the same for all (see
-// network_inputs.hpp). With u = c' U,
+// The weights are W = a U, with one factor a for all hidden layers and one for the output layer;
+// the factors take the decay. In the first layer W = a (U + c t') for inputs x^ = x + c, with c the
+// same for all examples (network_inputs.hpp). With u = c' U,
 //     x^ W = a (x' U + u + (c.x + c.c) t)
-// and the step W += x^ d' is  U += x d',  t += d,  u += (c.x) d:  inputs that are 0 cost nothing.
+// and the step W += x^ d' is  U += x d',  t += d,  u += (c.x) d:  zero inputs cost nothing.
 #pragma once
 
-#include "widemargin/mlp/network_updates.hpp"
 #include "widemargin/base/team.hpp"
+#include "widemargin/mlp/network_updates.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
 template <class T>
-class Online {
+class OnlineNetwork {
    public:
-    Online(const Network& network, const NetworkInputs& inputs, const NetworkTargets& targets)
+    OnlineNetwork(const Network& network, const NetworkInputs& inputs,
+                  const NetworkTargets& targets)
         : targets_(targets),
           layers_(layers_of<T>(network)),
           transfer_(network.transfer),
@@ -53,7 +54,7 @@ class Online {
         if (hidden_ < kSmallFactor || output_ < kSmallFactor) fold();
     }
 
-    // Multiplies the factors into the weights: theta is the network again.
+    // Multiplies the factors into the weights, so that theta is the network again.
     void fold() {
         const std::size_t n = units();
         for (std::size_t j = 0; j < inputs_.width(); ++j) {
@@ -78,7 +79,7 @@ class Online {
     std::size_t units() const { return layers_[0].outputs; }
     double factor(std::size_t k) const { return k + 1 < layers_.size() ? hidden_ : output_; }
 
-    // The inputs of an example that are not 0, and c.x
+    // Reads the non-zero inputs of an example and computes c.x.
     void load(std::size_t l) {
         columns_.clear();
         x_.clear();
@@ -132,7 +133,7 @@ class Online {
         }
     }
 
-    // `nu` and `mu`: by how much this step has shrunk the factors, which back-propagation undoes
+    // This step has shrunk the factors by `nu` and `mu`, which back-propagation undoes.
     void backward(T rate, double nu, double mu) {
         T* delta = values_.back().data();
         for (std::size_t k = layers_.size(); k-- > 0;) {
@@ -190,16 +191,16 @@ class Online {
     }
 
     const NetworkTargets& targets_;
-    std::vector<LayerView<T>> layers_;
+    Vector<LayerView<T>> layers_;
     Transfer transfer_;
     T* theta_;
     const NetworkInputs& inputs_;
-    std::vector<std::vector<T>> values_, sums_;
-    std::vector<T> deltas_[2], scratch_, centre_;
-    std::vector<T> t_, u_;
-    std::vector<double> room_;
-    std::vector<std::size_t> columns_;
-    std::vector<T> x_;
+    Vector<Vector<T>> values_, sums_;
+    Vector<T> deltas_[2], scratch_, centre_;
+    Vector<T> t_, u_;
+    Vector<double> room_;
+    Vector<std::size_t> columns_;
+    Vector<T> x_;
     double product_ = 0.0, squared_centre_ = 0.0;
     double hidden_ = 1.0, output_ = 1.0;  // a of the hidden layers and of the output layer
 };
@@ -210,7 +211,7 @@ Tally one_by_one(const Rows& rows, const Network& network, const Standardization
     NetworkInputs inputs(rows, s);
     inputs.centre_full_columns();
     const FlushToZero flush;
-    Online<T> online(network, inputs, pass.targets);
+    OnlineNetwork<T> online(network, inputs, pass.targets);
     Tally tally;
     for (std::size_t i = 0; i < pass.count; ++i) {
         online.visit(static_cast<std::size_t>(pass.order[i]), pass.step, tally);
@@ -221,8 +222,8 @@ Tally one_by_one(const Rows& rows, const Network& network, const Standardization
 
 inline Tally network_online(const Rows& rows, const Network& network, const Standardization& s,
                             const NetworkPass& pass) {
-    return network.wide ? one_by_one<double>(rows, network, s, pass)
-                        : one_by_one<float>(rows, network, s, pass);
+    return network.double_precision ? one_by_one<double>(rows, network, s, pass)
+                                    : one_by_one<float>(rows, network, s, pass);
 }
 
 }  // namespace widemargin::WIDEMARGIN_ISA

@@ -1,17 +1,17 @@
-// Transfer functions h of hidden layers, on registers, with h' from the value h or from the sum z.
+// Transfer functions h of hidden layers, on registers; h' comes from the value h or from the sum z.
 //
-// h' is 0 at the kinks of the piecewise linear ones. A sum that is not a number stays one.
+// h' is 0 at the kinks of the piecewise linear functions. A sum that is NaN stays NaN.
 #pragma once
 
 #include <cstring>
 
 #include "widemargin/base/lanes.hpp"
-#include "widemargin/dispatch/loops.hpp"
+#include "widemargin/mlp/network_types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
 // Calls use(load, store, j): `load(p)` and `store(p, value)` move p[j..] to and from a register.
-// The last call moves what is left of n only; its other lanes are 0.
+// The last call moves only the rest of n; its other lanes are 0.
 template <class T, class Use>
 [[gnu::always_inline]] inline void for_registers(std::size_t n, Use&& use) {
     std::size_t j = 0;
@@ -81,7 +81,7 @@ struct TanhTransfer {
     }
 };
 
-// tanh z + slant z (Bottou 1991): its slope is that of the sum z, not to be had from h
+// tanh z + slant z (Bottou 1991): its slope needs the sum z, h is not enough
 struct SlantedTanhTransfer {
     static constexpr bool needs_sum = true;
     template <class T>
@@ -122,7 +122,7 @@ struct ReluTransfer {
     }
 };
 
-// Calls visitor(transfer) with the function's own type.
+// Calls visitor(transfer) with the type of the function.
 template <class Visitor>
 decltype(auto) with_transfer(Transfer transfer, Visitor&& visitor) {
     switch (transfer) {
@@ -136,7 +136,7 @@ decltype(auto) with_transfer(Transfer transfer, Visitor&& visitor) {
     return visitor(ReluTransfer{});
 }
 
-// h = transfer(h + b) for `count` rows of n sums; keeps the sums z if their slopes need them.
+// h = transfer(h + b) for `count` rows of n sums; keeps the sums z if the slopes need them.
 template <class T>
 void apply_transfer(Transfer transfer, std::size_t count, std::size_t n, const T* b, T* h,
                     T* sums) {
@@ -151,7 +151,7 @@ void apply_transfer(Transfer transfer, std::size_t count, std::size_t n, const T
     });
 }
 
-// delta *= transfer'(h) for `count` rows of n; adds the columns' sums to `total`.
+// delta *= transfer'(h) for `count` rows of n; adds the sums of the columns to `total`.
 template <class T>
 void apply_slopes(Transfer transfer, std::size_t count, std::size_t n, const T* h, const T* sums,
                   T* delta, T* total) {

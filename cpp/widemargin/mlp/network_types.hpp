@@ -1,21 +1,20 @@
 // Multi-layer perceptrons: what the loops of every instruction set see of a network.
 //
-// Nothing here contains code, so that these types are the same for every instruction set.
-// Included by problem.hpp.
+// Nothing here contains code, so these types are the same for every instruction set.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace widemargin {
+#include "widemargin/linear/types.hpp"
 
-struct Criterion;  // problem.hpp
+namespace widemargin {
 
 enum class Criteria {
     of_outputs,
     softmax,
     margin_to_best,
-    mixture_tanh_mse,  // the network is the gater of a mixture: see mixture_criteria.hpp
+    mixture_tanh_mse,  // the network is the gater of a mixture (mixture/mixture_criteria.hpp)
     mixture_mse,
     mixture_likelihood,
 };
@@ -28,7 +27,7 @@ constexpr double kSlant = 0.01;  // of the slanted tanh: tanh z + slant z
 //
 // The parameters are one array: W^0 (inputs x units, in C order), b^0, W^1, b^1, ...
 struct Network {
-    bool wide;                  // double, otherwise float: parameters and all sums of layers
+    bool double_precision;      // of the parameters and of all sums of layers; otherwise float
     std::size_t layers;         // D + 1 pairs of W and b
     const std::int64_t* units;  // layers + 1 numbers: inputs, hidden layers, outputs
     Transfer transfer;          // h of the hidden layers
@@ -36,7 +35,7 @@ struct Network {
     const void* gemm;  // Fortran's sgemm or dgemm
 };
 
-// What the outputs should be, and what it costs when they are not.
+// What the outputs should be, and what errors cost.
 struct NetworkTargets {
     const double* y;            // L class codes; or L x K values (K = 1: +-1 for two classes)
     bool codes;                 // y holds class codes
@@ -44,13 +43,13 @@ struct NetworkTargets {
     const double* error_scale;  // K: the error is sum_k scale_k (y_k - f_k)^2; null: classes
     Criteria criteria;          // a sum over the outputs, or one value for all of them together
     const Criterion* q;         // of each output; or its parameter alone
-    // Of a mixture, whose experts the network's K outputs weigh; y and error_scale then have C
+    // For a mixture, whose experts the network's K outputs weigh; y and error_scale then have C
     // columns.
-    const float* experts = nullptr;  // L x K x C: what each says of each example
+    const float* experts = nullptr;  // L x K x C: the outputs of each expert for each example
     std::size_t columns = 0;         // C
 };
 
-// How parameters follow the gradient; decays of output and hidden weights.
+// How the parameters follow the gradient; decays of output and hidden weights.
 struct NetworkStep {
     UpdateRule solver;
     double rate;
@@ -66,7 +65,7 @@ struct NetworkStep {
 struct NetworkPass {
     const std::int64_t* order;  // the examples to visit, in this order
     std::size_t count;
-    std::size_t batch;  // examples a step
+    std::size_t batch;  // examples per step
     NetworkTargets targets;
     NetworkStep step;
     int threads;

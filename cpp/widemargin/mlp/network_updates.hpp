@@ -1,4 +1,4 @@
-// How parameters follow their gradient g, in one pass over parameters and moments.
+// How the parameters follow their gradient g, in one pass over parameters and moments.
 //
 //   sgd     v <- m v - lambda g,  theta <- theta + v           (Nesterov: theta + m v - lambda g)
 //   adam    p <- b1 p + (1 - b1) g,  q <- b2 q + (1 - b2) g^2,
@@ -15,14 +15,13 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr std::size_t kUpdateBlock =
-    2048;  // parameters whose gradients are summed and used at once
+constexpr std::size_t kChunkParameters = 2048;  // whose gradients are summed and used at once
 
 template <class T>
-class Updates {
+class ParameterUpdates {
    public:
-    // `parts` gradients are to be summed and divided by the examples of a batch.
-    Updates(const Network& network, const NetworkStep& step, std::vector<T*> gradients)
+    // The gradients are summed and divided by the number of examples of a batch.
+    ParameterUpdates(const Network& network, const NetworkStep& step, Vector<T*> gradients)
         : layers_(layers_of<T>(network)),
           step_(step),
           theta_(static_cast<T*>(network.parameters)),
@@ -36,18 +35,18 @@ class Updates {
         for (std::size_t k = 0; k < layers_.size(); ++k) {
             const auto& layer = layers_[k];
             const double decay = k + 1 < layers_.size() ? step_.nu : step_.mu;
-            blocks(std::max(first, layer.first), std::min(last, layer.bias()), mean, decay, t);
-            blocks(std::max(first, layer.bias()), std::min(last, layer.end()), mean, 0.0, t);
+            update(std::max(first, layer.first), std::min(last, layer.bias()), mean, decay, t);
+            update(std::max(first, layer.bias()), std::min(last, layer.end()), mean, 0.0, t);
         }
     }
 
    private:
-    void blocks(std::size_t first, std::size_t last, T mean, double decay, std::int64_t t) {
-        for (; first < last; first += kUpdateBlock) {
-            const std::size_t n = std::min(kUpdateBlock, last - first);
+    void update(std::size_t first, std::size_t last, T mean, double decay, std::int64_t t) {
+        for (; first < last; first += kChunkParameters) {
+            const std::size_t n = std::min(kChunkParameters, last - first);
             T* g = gradients_[0] + first;
-            for (std::size_t part = 1; part < gradients_.size(); ++part) {
-                axpy(n, T{1}, gradients_[part] + first, g);
+            for (std::size_t i = 1; i < gradients_.size(); ++i) {
+                axpy(n, T{1}, gradients_[i] + first, g);
             }
             if (step_.solver == UpdateRule::sgd) {
                 momentum(n, first, mean, static_cast<T>(decay));
@@ -91,10 +90,10 @@ class Updates {
         }
     }
 
-    std::vector<LayerView<T>> layers_;
+    Vector<LayerView<T>> layers_;
     NetworkStep step_;
     T* theta_;
-    std::vector<T*> gradients_;
+    Vector<T*> gradients_;
 };
 
 }  // namespace widemargin::WIDEMARGIN_ISA

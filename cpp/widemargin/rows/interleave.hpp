@@ -1,19 +1,20 @@
 // Columns of numbers as the rows of a matrix, and whether all of them are finite.
 //
-// A block of rows is put together in the first cache, four columns at a time, and then written in
-// one piece. Of each column it takes some whole cache lines; the next ones are fetched meanwhile.
+// A chunk of rows is put together in the first-level cache, four columns at a time, and then
+// written at once. It takes some whole cache lines of each column; the next ones are fetched
+// meanwhile.
 #pragma once
 
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
-#include "widemargin/dispatch/loops.hpp"
+#include "widemargin/base/vector.hpp"
+#include "widemargin/rows/types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// Of a number that is infinite or none all bits of the exponent are set: one more in its last place
-// reaches the sign. (No early exit: compiled to vectors.)
+// All bits of the exponent are set for infinities and NaN: adding one to its last bit reaches the
+// sign. (No early exit, so that the loop is vectorised.)
 template <class T>
 bool all_finite(const T* values, std::size_t count) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -31,11 +32,11 @@ bool all_finite(const T* values, std::size_t count) {
 template <class T>
 bool interleave_columns(const ColumnList& columns, T* out) {
     typedef T Four __attribute__((vector_size(4 * sizeof(T)), aligned(alignof(T))));
-    constexpr std::size_t rows = 1024 / sizeof(T), line = kLine / sizeof(T);
-    // Rows of the block are no power of two apart: they would compete for the same lines.
+    constexpr std::size_t rows = 1024 / sizeof(T), line = kCacheLineBytes / sizeof(T);
+    // Rows of the chunk are no power of two apart: they would compete for the same cache lines.
     const std::size_t width = columns.count,
                       stride = (width + 3) / 4 * 4 + (width % line == 0 ? 4 : 0);
-    std::vector<T> block(rows * stride);
+    Vector<T> chunk(rows * stride);
     const auto column = [&](std::size_t j) { return static_cast<const T*>(columns.values[j]); };
     bool finite = true;
     for (std::size_t first = 0; first < columns.rows; first += rows) {
@@ -54,27 +55,27 @@ bool interleave_columns(const ColumnList& columns, T* out) {
             const T *c = looked_at(j + 2), *d = looked_at(j + 3);
             for (std::size_t i = 0; i < count; ++i) {
                 const Four values = {a[i], b[i], c[i], d[i]};
-                *reinterpret_cast<Four*>(block.data() + i * stride + j) = values;
+                *reinterpret_cast<Four*>(chunk.data() + i * stride + j) = values;
             }
         }
         for (; j < width; ++j) {
             const T* from = looked_at(j);
-            for (std::size_t i = 0; i < count; ++i) block[i * stride + j] = from[i];
+            for (std::size_t i = 0; i < count; ++i) chunk[i * stride + j] = from[i];
         }
         if (stride == width) {
-            std::memcpy(out + first * width, block.data(), count * width * sizeof(T));
+            std::memcpy(out + first * width, chunk.data(), count * width * sizeof(T));
             continue;
         }
         for (std::size_t i = 0; i < count; ++i) {
-            std::memcpy(out + (first + i) * width, block.data() + i * stride, width * sizeof(T));
+            std::memcpy(out + (first + i) * width, chunk.data() + i * stride, width * sizeof(T));
         }
     }
     return finite;
 }
 
 inline bool interleave(const ColumnList& columns, void* out) {
-    return columns.wide ? interleave_columns(columns, static_cast<double*>(out))
-                        : interleave_columns(columns, static_cast<float*>(out));
+    return columns.double_precision ? interleave_columns(columns, static_cast<double*>(out))
+                                    : interleave_columns(columns, static_cast<float*>(out));
 }
 
 }  // namespace widemargin::WIDEMARGIN_ISA

@@ -2,12 +2,12 @@
 //
 //   m_j = sum_l c_l x_lj / sum_l c_l        s_j^2 = sum_l c_l (x_lj - m_j)^2 / sum_l c_l
 //
-// The second pass also sums the deviations, which would be 0 but for the rounding of m_j, and
-// corrects both with them (Chan, Golub and LeVeque, 1983): a constant column of any length
-// then has a variance of 0 to rounding.
+// The second pass also sums the deviations, which would be 0 without the rounding of m_j, and
+// corrects both with that sum (Chan, Golub and LeVeque, 1983). A constant column of any length then
+// has a variance of 0, up to rounding.
 //
-// Sparse rows touch only what they store: the zeros of column j add W - W_j deviations of -m_j,
-// where W_j is the weight of its stored entries.
+// Sparse rows touch only stored entries: the zeros of column j add W - W_j deviations of -m_j,
+// where W_j is the weight of the stored entries of the column.
 #pragma once
 
 #include "widemargin/rows/rows.hpp"
@@ -36,7 +36,7 @@ void add_deviations(const typename SparseRows<T>::Row& row, double c, const doub
     }
 }
 
-// The examples order[0..count), with the weights of all examples or null.
+// Over the examples order[0..count); `weights` are those of all examples, or null.
 inline void moments(const Rows& rows, std::size_t count, const std::int64_t* order,
                     const double* weights, double* mean, double* variance) {
     const std::size_t width = rows.width;

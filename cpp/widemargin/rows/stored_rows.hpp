@@ -1,10 +1,10 @@
-// Rows in any layout, read one at a time by code that is compiled once.
+// Rows in any layout, read one at a time, for code that is compiled once.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "widemargin/dispatch/loops.hpp"
+#include "widemargin/rows/types.hpp"
 
 namespace widemargin {
 
@@ -12,7 +12,7 @@ inline bool is_sparse(const Rows& rows) {
     return rows.layout == Layout::sparse32 || rows.layout == Layout::sparse64;
 }
 
-// Calls visit(value, column) for what is stored of an example.
+// Calls visit(value, column) for the stored values of an example.
 template <class Visit>
 void for_stored(const Rows& rows, std::size_t l, Visit&& visit) {
     const auto dense = [&](const auto* x) {
@@ -32,10 +32,10 @@ void for_stored(const Rows& rows, std::size_t l, Visit&& visit) {
     }
 }
 
-// An example as plain doubles.
-class Reader {
+// Reads an example as plain doubles.
+class RowReader {
    public:
-    explicit Reader(std::size_t width) : row_(width) {}
+    explicit RowReader(std::size_t width) : row_(width) {}
     const double* operator()(const Rows& rows, std::int64_t l) {
         if (is_sparse(rows)) std::fill(row_.begin(), row_.end(), 0.0);
         for_stored(rows, static_cast<std::size_t>(l),

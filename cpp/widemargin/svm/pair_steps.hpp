@@ -1,11 +1,11 @@
 // The sub-problem (5.20) of a working set, solved in its tile of the kernel by steps of two
 // variables.
 //
-// In beta = z alpha a step is beta_i += t, beta_j -= t, whatever the labels (5.24): i, which may
-// grow, violates most, and j, which may fall, promises the largest decrease of the cost,
+// In beta = z alpha a step is beta_i += t, beta_j -= t, whatever the labels (5.24). Variable i may
+// grow and violates most; variable j may fall and promises the largest decrease of the cost,
 //     (u_i - w_j)^2 / 2a   with   a = K_ii + K_jj - 2 K_ij                    (5.25)
-// where u = -(f + upper slope) and w = -(f + lower slope). The best step is (u_i - w_j) / a, as
-// far as the next bound, or 0, where the slopes change (5.27).
+// where u = -(f + upper slope) and w = -(f + lower slope). The best step is (u_i - w_j) / a, but it
+// ends at the next bound, or at 0, where the slopes change (5.27).
 #pragma once
 
 #if defined(__AVX__)
@@ -13,10 +13,12 @@
 #endif
 
 #include "widemargin/base/lanes.hpp"
+#include "widemargin/base/vector.hpp"
+#include "widemargin/svm/types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-// 1 / a, as good as the choice of a partner needs it.
+// 1 / a, accurate enough to choose a partner.
 template <class T>
 [[gnu::always_inline]] inline Real<T> reciprocal(Real<T> a) {
 #if defined(__AVX512F__)
@@ -41,7 +43,7 @@ struct Largest {
     }
 };
 
-// Of all lanes and chains; among equals the first place.
+// The best of all lanes and chains; among equals the first place.
 template <class T, std::size_t chains>
 [[gnu::always_inline]] inline std::size_t best(const Largest<T> (&found)[chains], T& top) {
     top = found[0].value[0];
@@ -61,11 +63,11 @@ template <class T, std::size_t sums>
 class PairSteps {
    public:
     explicit PairSteps(const SubProblem& problem)
-        : p_(problem), n_(problem.stride), memory_(new T[(2 * sums + 1) * n_ + kBlock]) {
-        // at the start of a cache line
-        const auto address = reinterpret_cast<std::uintptr_t>(memory_);
-        first_ = memory_ + (kLine - address % kLine) % kLine / sizeof(T);
-        diagonal_ = first_ + 2 * sums * n_;
+        : p_(problem),
+          n_(problem.stride),
+          memory_((2 * sums + 1) * n_),
+          first_(memory_.data()),
+          diagonal_(first_ + 2 * sums * n_) {
         for (std::size_t g = 0; g < sums; ++g) {
             for (std::size_t a = 0; a < n_; ++a) u(g)[a] = -infinity, w(g)[a] = infinity;
         }
@@ -74,13 +76,10 @@ class PairSteps {
         }
         for (std::size_t a = 0; a < p_.count; ++a) mark(a, p_.v[a]);
     }
-    ~PairSteps() { delete[] memory_; }
-    PairSteps(const PairSteps&) = delete;
-    PairSteps& operator=(const PairSteps&) = delete;
 
     SubSolution solve() {
         SubSolution solution{0, 0.0};
-        advance(diagonal_, diagonal_, Real<T>{});  // only looks
+        advance(diagonal_, diagonal_, Real<T>{});  // changes nothing, finds the worst
         while (true) {
             solution.violation = violation();
             if (!(solution.violation > p_.tol) || solution.steps == p_.max_steps) break;
@@ -92,8 +91,8 @@ class PairSteps {
 
    private:
     static constexpr T infinity = static_cast<T>(__builtin_inf());
-    static constexpr std::size_t kChains = 2;  // independent, for registers in flight
-    static constexpr double tau = 1e-12;  // for a <= 0: equal examples, or kernels like sigmoid
+    static constexpr std::size_t kChains = 2;  // independent ones hide latency
+    static constexpr double tau = 1e-12;       // where a <= 0: equal examples, kernels like sigmoid
 
     T* u(std::size_t g) const { return first_ + g * n_; }
     T* w(std::size_t g) const { return first_ + (sums + g) * n_; }
@@ -102,7 +101,7 @@ class PairSteps {
         return static_cast<const T*>(p_.tile) + a * n_;
     }
 
-    // The sum that beta counts for as it grows, and as it falls.
+    // The sum that beta belongs to as it grows, and as it falls.
     std::size_t rising(std::size_t a) const { return sums == 2 && p_.beta[a] < 0.0; }
     std::size_t falling(std::size_t a) const { return sums == 2 && !(p_.beta[a] > 0.0); }
     double upper_slope(std::size_t a) const { return p_.beta[a] < 0.0 ? p_.below[a] : p_.above[a]; }
@@ -114,7 +113,7 @@ class PairSteps {
         if (p_.beta[a] < p_.hi[a]) u(rising(a))[a] = static_cast<T>(v - upper_slope(a));
         if (p_.beta[a] > p_.lo[a]) w(falling(a))[a] = static_cast<T>(v - lower_slope(a));
     }
-    // -f of a variable, from its u or w, whichever there is
+    // -f of a variable, from its u if it has one, otherwise from its w
     double value(std::size_t a) const {
         if (p_.beta[a] < p_.hi[a]) return static_cast<double>(u(rising(a))[a]) + upper_slope(a);
         return static_cast<double>(w(falling(a))[a]) + lower_slope(a);
@@ -134,7 +133,7 @@ class PairSteps {
         }
     }
 
-    // f += t (K_i - K_j), and in the same pass the most violating variable of each sum.
+    // f += t (K_i - K_j); finds the most violating variable of each sum in the same pass.
     void advance(const T* ki, const T* kj, Real<T> t) {
         Largest<T> top[sums][kChains];
         Real<T> bottom[sums][kChains];
@@ -167,7 +166,7 @@ class PairSteps {
         }
     }
 
-    // The larger violation of the sums; the next step is made there.
+    // The larger violation of the sums; the next step is made in that sum.
     double violation() {
         double largest = -__builtin_inf();
         for (std::size_t g = 0; g < sums; ++g) {
@@ -206,7 +205,7 @@ class PairSteps {
         if (t > room_i) t = room_i;
         if (t > room_j) t = room_j;
         const double vi = value(i), vj = value(j);
-        // exactly at the end, so that it is known to be there
+        // exactly at the end, so that comparisons find it there
         p_.beta[i] = t == room_i ? end_i : p_.beta[i] + t;
         p_.beta[j] = t == room_j ? end_j : p_.beta[j] - t;
         mark(i, vi);
@@ -216,9 +215,9 @@ class PairSteps {
 
     const SubProblem& p_;
     const std::size_t n_;
-    T* memory_;
-    T* first_;
-    T* diagonal_;
+    Scratch<T> memory_;
+    T* const first_;  // u and w of every sum
+    T* const diagonal_;
     std::size_t worst_[sums] = {};
     T top_[sums] = {}, bottom_[sums] = {};
     std::size_t chosen_ = 0;
@@ -230,7 +229,8 @@ SubSolution solve_pairs_of(const SubProblem& problem) {
 }
 
 inline SubSolution solve_pairs(const SubProblem& problem) {
-    return problem.wide ? solve_pairs_of<double>(problem) : solve_pairs_of<float>(problem);
+    return problem.double_precision ? solve_pairs_of<double>(problem)
+                                    : solve_pairs_of<float>(problem);
 }
 
 }  // namespace widemargin::WIDEMARGIN_ISA

@@ -10,10 +10,17 @@ namespace {
 // One row of the kernel, as doubles.
 std::vector<double> row_over(const KernelSource& kernel, std::int64_t id, const Frame& frame,
                              std::size_t n, int threads) {
-    const std::size_t blocks = (n + kBlock - 1) / kBlock;
+    const std::size_t blocks = blocks_of(n);
     std::vector<double> f(blocks * kBlock, 0.0);
     const double one = 1.0;
-    kernel.rows(&id, 1, frame, {0, blocks, 1, &one, f.data(), f.size(), nullptr, threads});
+    kernel.rows(&id, 1, frame,
+                {.first = 0,
+                 .last = blocks,
+                 .outputs = 1,
+                 .coef = &one,
+                 .f = f.data(),
+                 .stride = f.size(),
+                 .threads = threads});
     f.resize(n);
     return f;
 }
@@ -24,15 +31,15 @@ std::int64_t farthest(const std::vector<double>& affinity, const std::int64_t* i
 
 }  // namespace
 
-Parts one_part(std::size_t count) {
-    Parts parts;
+Partition one_part(std::size_t count) {
+    Partition parts;
     parts.order.resize(count);
     std::iota(parts.order.begin(), parts.order.end(), 0);
     parts.open.push_back(count);
     return parts;
 }
 
-bool halve_next(const KernelSource& affinity, std::size_t most, int threads, Parts& parts) {
+bool halve_next(const KernelSource& affinity, std::size_t most, int threads, Partition& parts) {
     while (!parts.open.empty() && parts.open.back() - parts.done <= most) {
         parts.done = parts.open.back();
         parts.ends.push_back(parts.done);
@@ -55,10 +62,11 @@ bool halve_next(const KernelSource& affinity, std::size_t most, int threads, Par
     return true;
 }
 
-// Below it the first solution was not worth its time, on the data sets of the benchmarks.
-constexpr double kEnough = 0.2;
+// The fraction of the kernel's sum that must be inside parts. Below it the first solution was not
+// worth its time on the data sets of the benchmarks.
+constexpr double kInsideFraction = 0.2;
 
-bool parts_stand_alone(const KernelSource& kernel, const Parts& parts, int threads) {
+bool parts_stand_alone(const KernelSource& kernel, const Partition& parts, int threads) {
     constexpr std::size_t samples = 32;
     const std::size_t n = parts.order.size();
     const auto frame = kernel.frame(parts.order.data(), n);
@@ -73,7 +81,7 @@ bool parts_stand_alone(const KernelSource& kernel, const Parts& parts, int threa
             if (begin <= i && i < *end) own += std::abs(row[i]);
         }
     }
-    return own > kEnough * all;
+    return own > kInsideFraction * all;
 }
 
 }  // namespace widemargin

@@ -1,4 +1,4 @@
-// Parts of the data that lie together, by the kernel alone.
+// Cuts the data into parts that lie together, using nothing but the kernel.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,21 @@
 
 namespace widemargin {
 
-struct Parts {
+struct Partition {
     std::vector<std::int64_t> order;  // the examples, part after part
     std::vector<std::size_t> ends;    // where each part ends
     std::size_t done = 0;             // how many examples are in parts that are small enough
-    std::vector<std::size_t> open;    // where the others end, the next one last
+    std::vector<std::size_t> open;    // where the parts to be halved end, the next one last
 };
 
-Parts one_part(std::size_t count);
+Partition one_part(std::size_t count);
 
-// Halves the next part that has more than `most` examples: of two that are far from each other,
-// which one is nearer. In the end all parts have the same size, give or take one; false: it is.
-bool halve_next(const KernelSource& affinity, std::size_t most, int threads, Parts& parts);
+// Halves the next part with more than `most` examples: by which of two distant examples is nearer.
+// Returns false when no such part is left; then all parts have the same size, give or take one.
+bool halve_next(const KernelSource& affinity, std::size_t most, int threads, Partition& parts);
 
-// Whether a good part of what examples have to do with others is within their own part, by the sum
-// of the kernel's values over a sample of rows.
-bool parts_stand_alone(const KernelSource& kernel, const Parts& parts, int threads);
+// Whether the kernel is strong enough inside parts: measured by the sum of its absolute values over
+// a sample of rows.
+bool parts_stand_alone(const KernelSource& kernel, const Partition& parts, int threads);
 
 }  // namespace widemargin

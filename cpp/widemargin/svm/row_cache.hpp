@@ -16,7 +16,7 @@ class RowCache {
 
     std::size_t bytes() const { return bytes_; }
 
-    // The places of a row, a multiple of a block; forgets everything.
+    // Forgets everything; rows now have `stride` places, a multiple of a block.
     void reset(std::size_t stride) {
         if (memory_.size() == 0) {
             const std::size_t most = slot_of_.size() * stride * value_bytes_;
@@ -38,13 +38,13 @@ class RowCache {
         return at(slot);
     }
 
-    // A place for the row of an example, or null: rows that were used now stay.
+    // Memory for the row of an example; null if all rows were used too recently.
     void* claim(std::int64_t id, std::int64_t now) {
         if (owner_.empty()) return nullptr;
         for (std::size_t tries = 0; tries < owner_.size(); ++tries) {
             const std::size_t slot = next_;
             next_ = next_ + 1 == owner_.size() ? 0 : next_ + 1;
-            if (owner_[slot] >= 0 && used_[slot] > now - kPatience) continue;
+            if (owner_[slot] >= 0 && used_[slot] > now - kSafeIterations) continue;
             if (owner_[slot] >= 0) slot_of_[static_cast<std::size_t>(owner_[slot])] = kNone;
             owner_[slot] = id;
             used_[slot] = now;
@@ -54,7 +54,7 @@ class RowCache {
         return nullptr;
     }
 
-    // Keeps these places of every row, ascending; the room gained is for more rows.
+    // Keeps these places (ascending) of every row; the memory gained is for more rows.
     void compact(const std::vector<std::size_t>& keep, std::size_t stride) {
         std::vector<std::int64_t> owner;
         std::vector<std::int64_t> used;
@@ -78,7 +78,7 @@ class RowCache {
 
    private:
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-    static constexpr std::int64_t kPatience = 2;  // iterations a row is safe after its last use
+    static constexpr std::int64_t kSafeIterations = 2;  // for which a row stays after its last use
 
     std::size_t capacity() const {
         const std::size_t row = stride_ * value_bytes_;
@@ -86,7 +86,7 @@ class RowCache {
     }
     void* at(std::size_t slot) const { return memory_.data() + slot * stride_ * value_bytes_; }
 
-    // Never overtakes what is still to be read: rows only move down and get shorter.
+    // Never overwrites what is still to be read: rows only move down and get shorter.
     template <class T>
     void pack_row(std::size_t from, std::size_t to, const std::vector<std::size_t>& keep,
                   std::size_t stride) {

@@ -1,7 +1,10 @@
 #include "widemargin/svm/working_set.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+
+#include "widemargin/dispatch/loops.hpp"
 
 namespace widemargin {
 
@@ -9,7 +12,7 @@ void WorkingSet::choose(std::vector<std::size_t> places, const Variables& all) {
     places_ = std::move(places);
     stride_ = (size() + kTileStep - 1) / kTileStep * kTileStep;
     if (tile_.size() < size() * stride_ * bytes()) {
-        tile_ = Buffer<unsigned char>();  // the old one goes first
+        tile_ = Buffer<unsigned char>();  // frees the old one first
         tile_ = Buffer<unsigned char>(size() * stride_ * bytes());
     }
     ids_.resize(size());
@@ -19,7 +22,7 @@ void WorkingSet::choose(std::vector<std::size_t> places, const Variables& all) {
 }
 
 void WorkingSet::fill(const std::vector<std::size_t>& rows) {
-    const std::size_t n = size(), blocks = (n + kBlock - 1) / kBlock;
+    const std::size_t n = size(), blocks = blocks_of(n);
     std::vector<std::int64_t> fresh;
     std::vector<void*> keep;
     for (const std::size_t a : rows) {
@@ -32,7 +35,7 @@ void WorkingSet::fill(const std::vector<std::size_t>& rows) {
                 for (std::size_t b = 0; b < n; ++b) to[b] = from[places_[b]];
                 for (std::size_t b = n; b < stride_; ++b) to[b] = 0;
             };
-            kernel_->wide()
+            kernel_->double_precision()
                 ? copy(static_cast<const double*>(known), reinterpret_cast<double*>(row))
                 : copy(static_cast<const float*>(known), reinterpret_cast<float*>(row));
         } else {
@@ -42,13 +45,16 @@ void WorkingSet::fill(const std::vector<std::size_t>& rows) {
         }
     }
     if (fresh.empty()) return;
-    kernel_->rows(
-        fresh.data(), fresh.size(), *frame_,
-        {0, blocks, 0, nullptr, nullptr, 0, keep.data(), fresh.size() > 1 ? threads_ : 1});
+    kernel_->rows(fresh.data(), fresh.size(), *frame_,
+                  {.first = 0,
+                   .last = blocks,
+                   .keep = keep.data(),
+                   .threads = fresh.size() > 1 ? threads_ : 1});
     kernel_values_ += static_cast<std::int64_t>(fresh.size() * n);
 }
 
-// With the row that is needed, as many of those that may be needed next as cost little more.
+// Computes the needed row, together with rows that are likely to be needed next if they cost
+// little.
 void WorkingSet::fetch(void* self, std::size_t a) {
     auto& set = *static_cast<WorkingSet*>(self);
     std::vector<std::size_t> rows{a};
@@ -67,11 +73,11 @@ SubSolution WorkingSet::solve(const Variables& all, double bias, double tol, std
     now_ = now;
     std::vector<double> v(n), above(n), below(n), lo(n), hi(n), diagonal(n);
     std::vector<std::size_t> violating;
-    std::vector<std::pair<double, std::size_t>> rest;  // by how far they are from violating
+    std::vector<std::pair<double, std::size_t>> rest;  // how far each is from violating
     beta_.resize(n);
     for (std::size_t a = 0; a < n; ++a) {
         const std::size_t p = places_[a];
-        v[a] = -all.f[p] - bias;  // only differences count: near a solution they are small
+        v[a] = -all.f[p] - bias;  // only differences matter: near a solution they are small
         above[a] = all.above[p];
         below[a] = all.below[p];
         beta_[a] = all.beta[p];
@@ -94,10 +100,23 @@ SubSolution WorkingSet::solve(const Variables& all, double bias, double tol, std
         for (const auto& [distance, a] : rest) likely_.push_back(a);
     }
     fill(violating);
-    return kernels().solve_pairs({kernel_->wide(), tile_.data(), ready_.data(), &WorkingSet::fetch,
-                                  this, n, stride_, all.two_sums, v.data(), above.data(),
-                                  below.data(), diagonal.data(), beta_.data(), lo.data(), hi.data(),
-                                  tol, max_steps});
+    return loops().solve_pairs({.double_precision = kernel_->double_precision(),
+                                .tile = tile_.data(),
+                                .ready = ready_.data(),
+                                .fetch = &WorkingSet::fetch,
+                                .context = this,
+                                .count = n,
+                                .stride = stride_,
+                                .two_sums = all.two_sums,
+                                .v = v.data(),
+                                .above = above.data(),
+                                .below = below.data(),
+                                .diagonal = diagonal.data(),
+                                .beta = beta_.data(),
+                                .lo = lo.data(),
+                                .hi = hi.data(),
+                                .tol = tol,
+                                .max_steps = max_steps});
 }
 
 }  // namespace widemargin

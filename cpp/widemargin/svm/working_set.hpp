@@ -1,4 +1,4 @@
-// Some examples, their tile of the kernel, and the sub-problem (5.20) on them.
+// A working set: some examples, their tile of the kernel, and the sub-problem (5.20) on them.
 #pragma once
 
 #include <memory>
@@ -6,10 +6,11 @@
 
 #include "widemargin/kernel/kernel_source.hpp"
 #include "widemargin/svm/row_cache.hpp"
+#include "widemargin/svm/types.hpp"
 
 namespace widemargin {
 
-// The problem at places 0..: see decomposition.hpp.
+// The variables of the problem, at places 0, 1, ... (decomposition.hpp).
 struct Variables {
     std::vector<std::int64_t> id;  // which example is at a place
     std::vector<double> f, beta, lo, hi, above, below, diagonal;
@@ -18,10 +19,10 @@ struct Variables {
     bool may_grow(std::size_t p) const { return beta[p] < hi[p]; }
     bool may_fall(std::size_t p) const { return beta[p] > lo[p]; }
     bool is_free(std::size_t p) const { return beta[p] != 0.0 && may_grow(p) && may_fall(p); }
-    // u and w of pair_steps.hpp: what a solution separates by the bias
+    // u and w of pair_steps.hpp: at a solution the bias separates them
     double upper(std::size_t p) const { return -f[p] - (beta[p] < 0.0 ? below[p] : above[p]); }
     double lower(std::size_t p) const { return -f[p] - (beta[p] > 0.0 ? above[p] : below[p]); }
-    // the sum that beta counts for as it grows, and as it falls
+    // the sum that beta belongs to as it grows, and as it falls
     std::size_t rising(std::size_t p) const { return two_sums && beta[p] < 0.0; }
     std::size_t falling(std::size_t p) const { return two_sums && !(beta[p] > 0.0); }
 };
@@ -33,9 +34,9 @@ class WorkingSet {
     // A new set, at these places; nothing of its tile is computed yet.
     void choose(std::vector<std::size_t> places, const Variables& all);
 
-    // Solves the sub-problem until nothing violates by more than `tol`; the result is in `beta`.
-    // `bias` is what u and w are compared with. Rows of the tile come from the cache if it has
-    // them; those of variables that violate at the start are computed together.
+    // Solves the sub-problem until nothing violates by more than `tol`; the result is in `beta`. u
+    // and w are compared with `bias`. Rows of the tile come from the cache if it has them; those of
+    // variables that violate at the start are computed together.
     SubSolution solve(const Variables& all, double bias, double tol, std::int64_t max_steps,
                       RowCache* cache, std::int64_t now);
 

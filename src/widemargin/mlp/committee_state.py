@@ -22,7 +22,7 @@ from widemargin.inputs.packing import DENSITY_TO_PACK, filled, packed
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.standardization import Standardization
 
-UNITS = _core.units_per_block
+UNITS = _core.units_per_panel
 EXTRA_ROWS = 2  # of a block: the biases of its units, and what a pass needs
 ROWS_AT_ONCE = 1 << 16  # whose outputs are computed together
 
