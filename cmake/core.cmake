@@ -38,10 +38,10 @@ if(OpenMP_CXX_FOUND)
   target_link_libraries(widemargin_core PUBLIC OpenMP::OpenMP_CXX)
 endif()
 
-# Hidden symbols do not keep the sets apart, their namespaces do (docs/decisions/0001).
+# Namespaces keep the sets apart; hiding their symbols would not (docs/decisions/0001).
 set(WIDEMARGIN_FLAGS -O3 -fopenmp-simd -fvisibility=hidden -fno-math-errno -fno-trapping-math
     -Wall -Wextra -Wno-psabi)
-if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # it says so when it cannot vectorise an `omp simd` loop
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # it warns when it cannot vectorise an `omp simd` loop
   list(APPEND WIDEMARGIN_FLAGS -Wno-pass-failed)
 endif()
 

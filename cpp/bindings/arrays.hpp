@@ -59,6 +59,40 @@ inline int at_most_one_per_cpu(int threads) {
     return std::clamp(threads, 1, static_cast<int>(cpus));
 }
 
+// Shows Python's garbage collector the objects that an instance owns.
+//
+// An object that Python owns may refer back to the instance. Without this, the two would keep each
+// other alive for ever, and nanobind would report the instance as leaked when Python exits. `T` has
+// two functions: visit_owners(visitor), which calls visitor(object) once for each reference that it
+// owns, and drop_owners(), which releases them.
+struct OwnerVisitor {
+    visitproc visit;
+    void* arg;
+    int result = 0;
+
+    void operator()(nb::handle object) {
+        if (result == 0 && object.ptr()) result = visit(object.ptr(), arg);
+    }
+};
+
+template <class T>
+nb::type_slots collected() {
+    static PyType_Slot slots[] = {
+        {Py_tp_traverse,
+         reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) -> int {
+             OwnerVisitor visitor{visit, arg};
+             visitor(reinterpret_cast<PyObject*>(Py_TYPE(self)));
+             if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->visit_owners(visitor);
+             return visitor.result;
+         })},
+        {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) -> int {
+             if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->drop_owners();
+             return 0;
+         })},
+        {0, nullptr}};
+    return nb::type_slots(slots);
+}
+
 using TallyTuple = std::tuple<std::int64_t, double, double, double>;
 
 inline TallyTuple as_tuple(const Tally& tally) {

@@ -65,7 +65,7 @@ void shuffle_order(Vector<std::int64_t> order, std::uint64_t seed, std::uint64_t
 }  // namespace
 
 void bind_rows(nb::module_& m) {
-    nb::class_<RowsHandle>(m, "Rows")
+    nb::class_<RowsHandle>(m, "Rows", collected<RowsHandle>())
         .def_static("dense", &RowsHandle::dense<float>, "x"_a.noconvert())
         .def_static("dense", &RowsHandle::dense<double>, "x"_a.noconvert())
         .def_static("sparse", &RowsHandle::sparse<float>, "values"_a.noconvert(),

@@ -118,6 +118,15 @@ class RowsHandle {
 
     const Rows& view() const { return view_; }
 
+    // For Python's garbage collector (arrays.hpp).
+    void visit_owners(OwnerVisitor& visitor) const {
+        for (const nb::object& owner : owners_) visitor(owner);
+    }
+    void drop_owners() {
+        view_ = {Layout::dense64, nullptr, nullptr, nullptr, 0, 0};
+        owners_.clear();
+    }
+
    private:
     RowsHandle(Rows view, std::vector<nb::object> owners)
         : view_(view), owners_(std::move(owners)) {}

@@ -20,8 +20,7 @@ Shrinking shrinking_of(const std::string& name) {
 // A solver, and the kernel that it works with: KernelExamples, or a function from row numbers to
 // rows over all examples.
 //
-// The solver owns one reference to the kernel and shows it to Python's garbage collector, because
-// the function may refer to the solver: without that, the two would keep each other alive for ever.
+// It owns the only reference to the kernel, so that the garbage collector sees all of them.
 class Solver {
    public:
     Solver(nb::object kernel, std::optional<Vector<const double>> diagonal,
@@ -111,15 +110,9 @@ class Solver {
         }
     }
 
-    static int traverse(PyObject* self, visitproc visit, void* arg) {
-        Py_VISIT(Py_TYPE(self));
-        if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<Solver>(self)->kernel_.ptr());
-        return 0;
-    }
-    static int clear(PyObject* self) {
-        if (nb::inst_ready(self)) nb::inst_ptr<Solver>(self)->kernel_.reset();
-        return 0;
-    }
+    // For Python's garbage collector (arrays.hpp).
+    void visit_owners(OwnerVisitor& visitor) const { visitor(kernel_); }
+    void drop_owners() { kernel_.reset(); }
 
    private:
     // Rows from the function; called without the GIL.
@@ -187,10 +180,7 @@ class Solver {
 }  // namespace
 
 void bind_svm(nb::module_& m) {
-    static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Solver::traverse)},
-                                  {Py_tp_clear, reinterpret_cast<void*>(&Solver::clear)},
-                                  {0, nullptr}};
-    nb::class_<Solver>(m, "Decomposition", nb::type_slots(slots))
+    nb::class_<Solver>(m, "Decomposition", collected<Solver>())
         .def(nb::init<nb::object, std::optional<Vector<const double>>, Matrix<const double>,
                       Matrix<const double>, Matrix<const double>, Matrix<const double>,
                       std::optional<Matrix<const unsigned char>>, std::size_t, const std::string&,

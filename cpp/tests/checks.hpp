@@ -64,7 +64,7 @@ inline Order first_ones(std::size_t n) {
     return order;
 }
 
-// Examples in a random order, some twice and some not at all.
+// Random examples: some occur twice, some not at all.
 inline Order random_order(Random& random, std::size_t examples, std::size_t n) {
     Order order(n);
     for (auto& l : order) l = static_cast<std::int64_t>(random.below(examples));

@@ -1,4 +1,4 @@
-// Examples of every kind for the kernel, and its values by plain loops.
+// Examples of every kind for kernels, and values of the kernel by plain loops.
 #pragma once
 
 #include <cmath>
@@ -71,7 +71,7 @@ inline void add_bits(Random& random, Data& data, std::size_t first, std::size_t 
         }
     }
 }
-// At most one of these columns differs from 0, each by a step of its own. The examples are sorted.
+// At most one of these columns differs from 0, and each by a step of its own. Examples are sorted.
 inline void add_group(Data& data, std::size_t first, std::size_t n) {
     for (std::size_t l = 0; l < data.count; ++l) {
         const std::size_t j = l * (n + 1) / data.count;
@@ -190,7 +190,7 @@ struct Case {
     const char* text;
 };
 
-// All values; they are right, symmetric, and exact where the examples are equal.
+// All values, after checking that they are right, symmetric, and exact for equal examples.
 inline std::vector<Doubles> check_matrix(const Case& c) {
     const std::size_t n = c.packed.view().count;
     const Values all = compute(c.kernel, c.packed.view(), first_ones(n), c.packed.view());
@@ -204,7 +204,8 @@ inline std::vector<Doubles> check_matrix(const Case& c) {
             CHECK(near(value, wanted, tolerance), "%s: k(%zu, %zu) = %.17g, not %.17g", c.text, a,
                   b, value, wanted);
             CHECK(value == all.rows[b][a], "%s: %zu, %zu", c.text, a, b);
-            const bool exact = c.packed.view().values == nullptr;  // norms are not
+            const bool exact =
+                c.packed.view().values == nullptr;  // norms of sparse rows are rounded
             if (exact && c.kernel.name == KernelName::rbf && c.order[a] == c.order[b]) {
                 CHECK(value == 1.0, "%s: k(%zu, %zu) = 1 - %g", c.text, a, b, 1.0 - value);
             }

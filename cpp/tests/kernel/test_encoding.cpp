@@ -1,4 +1,4 @@
-// What becomes of each input: a number, a bit, a category, or nothing.
+// How each input is encoded: as a number, a bit, a category, or not at all.
 #include <cmath>
 #include <optional>
 
@@ -32,7 +32,7 @@ void test_parts(Random& random) {
     CHECK(!encode(linear, mixed.dense(), false).double_precision, "float is asked for");
     CHECK(encode(rbf, mixed.dense(), true).double_precision, "double is asked for");
 
-    // too few of one step, and not exclusive: numbers
+    // too few with one step, and not exclusive: they stay numbers
     Data few(50, 7);
     add_bits(random, few, 0, 7);
     CHECK(encode(rbf, few.dense()).inputs.size() == 7, "seven bits");
@@ -52,7 +52,7 @@ void test_sparse(Random& random) {
         CHECK(encode(rbf, rows).sparse && !encode(rbf, rows).double_precision, "mostly zeros");
         CHECK(encode(linear, rows).sparse && encode(linear, rows).double_precision, "mostly zeros");
     }
-    // norms as large as this would cancel in float
+    // norms this large would cancel in float
     for (double& value : data.x) value *= 16.0;
     CHECK(!encode(rbf, data.dense()).sparse && !encode(rbf, data.dense()).double_precision,
           "large norms");
@@ -67,7 +67,7 @@ void test_sparse(Random& random) {
           "large norms");
 }
 
-// Double where float does not resolve the inputs at the kernel's scale; else they are centred.
+// Double where float does not resolve the inputs at the scale of the kernel; otherwise centred.
 void test_large_inputs(Random& random) {
     Data data(50, 2);
     for (double& value : data.x) value = 1e6 + random.centred();

@@ -1,5 +1,5 @@
-// Examples in blocks and rows of the kernel, on the instruction set that WIDEMARGIN_ISA names (77:
-// this CPU has no such set), against plain loops.
+// Examples in blocks and rows of the kernel, on the instruction set that WIDEMARGIN_ISA names,
+// against plain loops. Returns 77 if this CPU does not have that set.
 //
 // Buffers have exactly the size they need, so that a read past their end is an error under
 // AddressSanitizer.
@@ -20,7 +20,7 @@ std::string describe(Kind kind, const KernelFunction& kernel, bool double_precis
            std::to_string(count);
 }
 
-// A value does not depend on how many rows there are, nor on the places of its examples.
+// A value depends neither on the number of rows nor on the places of its examples.
 void check_places(Random& random, const Case& c, const std::vector<Doubles>& all) {
     const PackedView& view = c.packed.view();
     for (std::size_t a = 0; a < view.count; a += 3) {
@@ -49,7 +49,7 @@ void check_places(Random& random, const Case& c, const std::vector<Doubles>& all
     }
 }
 
-// Sums of rows, some of which are kept, over some of the blocks; the other blocks stay as they are.
+// Sums of rows over some of the blocks, with some rows kept; the other blocks stay as they are.
 void check_use(Random& random, const Case& c, const std::vector<Doubles>& all) {
     const PackedView& view = c.packed.view();
     const std::size_t blocks = c.packed.blocks(), stride = blocks * kBlock;
@@ -149,7 +149,7 @@ void test_rows(Random& random) {
     }
 }
 
-// One example: nothing differs, so that rbf has no inputs left.
+// With one example every column is constant, so that rbf has no inputs.
 void test_one_example() {
     Data data(1, 5);
     add_constant(data, 3);
@@ -164,7 +164,7 @@ void test_one_example() {
     }
 }
 
-// Powers of every degree, among them 0.
+// Powers of every degree, including 0.
 void test_degrees(Random& random) {
     Data data = make_data(random, Kind::numbers, 17, true);
     const Rows stored = data.dense();
@@ -177,7 +177,7 @@ void test_degrees(Random& random) {
     }
 }
 
-// exp(-d^2) down to where it is 0, tanh from -1 to 1
+// exp(-d^2) down to 0, and tanh from -1 to 1
 void test_far(bool double_precision) {
     Data data(200, 1);
     for (std::size_t l = 0; l < data.count; ++l) {

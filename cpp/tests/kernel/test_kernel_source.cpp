@@ -1,4 +1,4 @@
-// Kernels that are computed and kernels that are given: the same rows, over all examples and some.
+// Computed and given kernels have the same rows, over all examples and over some.
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace widemargin::tests {
 
-// The diagonal and the frames of a computed kernel; a given one gives the same.
+// A given kernel agrees with a computed one, whose diagonal and frames are right.
 void test_kernel_source(Random& random) {
     Data data = make_data(random, Kind::numbers, 37, true);
     const Rows stored = data.dense();

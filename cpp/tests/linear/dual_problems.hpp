@@ -8,12 +8,12 @@
 
 namespace widemargin::tests {
 
-// What an epoch starts from, by the core and by a plain loop. Bounds are those of labels or of
-// targets with a tube; a ridge goes with bounds that are infinite. Some examples have no room.
+// The start of an epoch, and the epoch by the core and by a plain loop. Bounds are those of labels
+// or of targets with a tube; a ridge goes with infinite bounds. Some examples have lo = hi = 0.
 struct Descent : Inputs {
     bool labels, squared;
     std::vector<DualVariable> variables;
-    Doubles w, b;  // w for inputs as they are
+    Doubles w, b;  // w for raw inputs
     double epsilon, intercept, patience = kInfinity, relaxation = 1.0;
     Order order, kept;
 
@@ -28,7 +28,7 @@ struct Descent : Inputs {
           epsilon(labels || random.below(4) == 0 ? 0.0 : 0.2),
           intercept(intercept),
           order(first_ones(data.count)) {
-        sparse_serves = true;
+        sparse_works = true;
         shuffle(order.data(), order.size(), random.below(1000), 0);
         for (std::size_t l = 0; l < data.count; ++l) {
             const double c = 0.1 + random.uniform();
@@ -40,7 +40,7 @@ struct Descent : Inputs {
         }
     }
 
-    // Anywhere: at either bound if it is finite, at 0, between. w and b need not belong to that.
+    // Random beta: at a finite bound, at 0, or between. w and b need not match them.
     void scatter(Random& random) {
         for (DualVariable& v : variables) {
             const double lo = std::fmax(v.lo, -2.0), hi = std::fmin(v.hi, 2.0);
@@ -75,8 +75,8 @@ struct Descent : Inputs {
                 v.beta == v.lo ? -kInfinity : g + (v.beta > 0.0 ? epsilon : -epsilon)};
     }
 
-    // The beta of one example where the objective is least: on the side of 0 where it falls from 0,
-    // at the end of a parabola, or of a line if there is no curvature.
+    // The beta of one example that minimises the objective: on the side of 0 where the objective
+    // falls, at the minimum of a parabola, or at the end of a line if there is no curvature.
     double best(std::size_t l) const {
         const DualVariable& v = variables[l];
         const double h = norm(l) + intercept + v.ridge;
@@ -90,7 +90,7 @@ struct Descent : Inputs {
         return 0.0;
     }
 
-    // Further than to the best beta, but neither beyond a bound nor beyond 0.
+    // Beyond the best beta, but neither beyond a bound nor beyond 0.
     double relaxed(double best, const DualVariable& v) const {
         const double beta = v.beta + relaxation * (best - v.beta);
         const bool beyond = best == 0.0 || (best > 0.0 ? beta <= 0.0 : beta >= 0.0);
@@ -104,7 +104,7 @@ struct Descent : Inputs {
             const auto l = static_cast<std::size_t>(id);
             DualVariable& v = variables[l];
             const auto [grow, fall] = slopes(l);
-            // put aside: at a bound or at the kink, and no change of g by `patience` moves it
+            // set aside: at a bound or at the kink, and no change of g by `patience` moves it
             const bool safe = (grow == -kInfinity || grow + patience < 0.0) &&
                               (fall == -kInfinity || fall + patience < 0.0);
             if (safe && (v.beta == v.lo || v.beta == v.hi || v.beta == 0.0)) continue;
@@ -122,7 +122,7 @@ struct Descent : Inputs {
         return tally;
     }
 
-    // Those that are kept go to a place of their own, or in front of the order.
+    // The kept examples go to an array of their own, or to the front of the order.
     DualTally run(const Loops& table, bool as_packed, bool in_place = false) {
         const Doubles nothing(data.count);
         kept = in_place ? order : Order(order.size(), -1);

@@ -1,6 +1,6 @@
 // Examples in every layout for linear models, and criteria by their definitions.
 //
-// Buffers have exactly the size they need, so that a read past a row's tail is an error under
+// Buffers have exactly the size they need, so that a read past the end of a row is an error under
 // AddressSanitizer.
 #pragma once
 
@@ -82,8 +82,8 @@ struct Data {
     double at(std::size_t l, std::size_t j) const { return x[l * width + j]; }
 };
 
-// Some of the examples, no two of them equal: once one is at its best, rounding would decide what
-// becomes of the other.
+// Some of the examples, no two of them equal: once one of two equal examples is optimal, rounding
+// would decide whether the other moves.
 inline Order some_of(const Data& data, const Order& all, std::size_t most) {
     Order order;
     for (const auto id : all) {
@@ -99,7 +99,7 @@ inline Order some_of(const Data& data, const Order& all, std::size_t most) {
     return order;
 }
 
-// How the inputs of some examples are standardised (0 and 1 if they are not), and packed.
+// How the inputs are standardised (with 0 and 1 if they are not) and packed.
 struct Inputs {
     const Data& data;
     bool standardized;
@@ -126,15 +126,15 @@ struct Inputs {
     // xh
     double at(std::size_t l, std::size_t j) const { return (data.at(l, j) - mean[j]) / scale[j]; }
 
-    bool sparse_serves = false;  // as it is, unless it is standardised
+    bool sparse_works = false;  // unpacked, unless it is standardised
 
-    // Calls train(rows, statistics) on the rows as they are, if they serve, or packed; meanwhile
-    // each of `all_weights`, those of the inputs, is as that asks for it.
+    // Calls train(rows, statistics) with the plain rows if training works with them, otherwise with
+    // packed rows. Each of `all_weights` is converted for the packed inputs and back.
     template <class Train>
     auto visit(const Loops& table, bool as_packed, const double* y, const double* weights,
                std::initializer_list<Doubles*> all_weights, Train&& train) const {
-        const bool serves = is_dense(data.layout) || (sparse_serves && !standardized);
-        if (!as_packed && serves) {
+        const bool works = is_dense(data.layout) || (sparse_works && !standardized);
+        if (!as_packed && works) {
             return train(data.rows(), standardized ? Standardization{mean.data(), scale.data()}
                                                    : Standardization{});
         }
@@ -153,7 +153,7 @@ struct Inputs {
     }
 
    private:
-    // The examples packed, in memory that is not a line too large.
+    // Packed examples, in memory of exactly the size they need.
     struct Packed {
         struct alignas(64) Line {
             double values[8];
@@ -187,7 +187,7 @@ struct Inputs {
         return packed;
     }
 
-    // Weights of packed inputs: at their places, times the scale.
+    // The weights of packed inputs: at their places, times the scale.
     Doubles to_places(const Doubles& weights_of_inputs) const {
         Doubles placed(weights_of_inputs.size());
         for (std::size_t i = 0; i < placed.size(); ++i) {

@@ -7,12 +7,12 @@
 namespace widemargin::tests {
 namespace {
 
-// What an epoch starts from, by the core and by a plain loop.
+// The start of an epoch, and the epoch by the core and by a plain loop.
 struct Machine : Inputs {
     std::size_t classes, stride;
     std::vector<std::int32_t> y;
     Doubles c, norms, beta;  // beta: L x classes
-    Doubles w, b, sums;      // w: classes x d, for inputs as they are
+    Doubles w, b, sums;      // w: classes x d, for raw inputs
     double intercept, patience = kInfinity;
     Order order, kept;
 
@@ -30,7 +30,7 @@ struct Machine : Inputs {
           sums(classes),
           intercept(intercept),
           order(first_ones(data.count)) {
-        sparse_serves = true;
+        sparse_works = true;
         shuffle(order.data(), order.size(), random.below(1000), 0);
         for (std::size_t l = 0; l < data.count; ++l) {
             y[l] = static_cast<std::int32_t>(random.below(classes));
@@ -42,8 +42,8 @@ struct Machine : Inputs {
     double& B(std::size_t l, std::size_t k) { return beta[l * classes + k]; }
     std::size_t own(std::size_t l) const { return static_cast<std::size_t>(y[l]); }
 
-    // Nothing, all at one other class, some at a few, c at a few. w, b and sums need not belong to
-    // that.
+    // Random rows of beta: zeros, all of c at one other class, some of it or all of it at a few. w,
+    // b and sums need not match them.
     void scatter(Random& random) {
         for (std::size_t l = 0; l < data.count; ++l) {
             for (std::size_t few = random.below(4); few > 0; --few) {
@@ -63,7 +63,7 @@ struct Machine : Inputs {
         sums = random.vector(classes);
     }
 
-    // g of all classes: f, less 1 for the example's own
+    // g of all classes: f, minus 1 for the class of the example
     Doubles slopes(std::size_t l) const {
         Doubles g = b;
         for (std::size_t k = 0; k < classes; ++k) {
@@ -75,7 +75,7 @@ struct Machine : Inputs {
         return g;
     }
 
-    // The row of beta where the objective is least: theta by bisection.
+    // The row of beta that minimises the objective: theta by bisection.
     Doubles best(std::size_t l, const Doubles& g) {
         const double h = norms[l] + intercept;
         Doubles D(classes), row(classes);
@@ -106,7 +106,7 @@ struct Machine : Inputs {
         return row;
     }
 
-    // How far from optimal, and by how much the class that has all of c leads (or -infinity).
+    // How far the row is from optimal, and the lead of the class that has all of c (or -infinity).
     struct State {
         double violation, lead;
     };
@@ -173,7 +173,7 @@ struct Machine : Inputs {
         return to;
     }
     void take(const Filled& from, const double* centre) {
-        bool untouched = true;  // what only fills registers
+        bool untouched = true;  // classes that only fill registers
         for (std::size_t k = 0; k < stride; ++k) {
             for (std::size_t l = 0; l < data.count; ++l) {
                 untouched &= k < classes || from.beta[l * stride + k] == 0.0;
@@ -193,7 +193,7 @@ struct Machine : Inputs {
         CHECK(untouched, "%zu classes", classes);
     }
 
-    // Those that are kept go to a place of their own, or in front of the order.
+    // The kept examples go to an array of their own, or to the front of the order.
     DualTally run(const Loops& table, bool as_packed, bool in_place = false) {
         const Doubles nothing(data.count);
         kept = in_place ? order : Order(order.size(), -1);
@@ -260,10 +260,10 @@ void test_epochs(const Tables& tables) {
             }
         }
     }
-    CHECK(aside > 50 && full > 500, "%zu put aside, %zu with all of c", aside, full);
+    CHECK(aside > 50 && full > 500, "%zu set aside, %zu with all of c", aside, full);
 }
 
-// Epochs from 0: w, b and sums belong to B, its rows are within their bounds, and none can gain.
+// Epochs from 0: w, b and sums match B, its rows are within their bounds, and none can improve.
 void test_convergence(const Loops& table) {
     Random random(22);
     for (const Layout layout : layouts) {

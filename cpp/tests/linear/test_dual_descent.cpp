@@ -41,10 +41,10 @@ void test_epochs(const Tables& tables) {
             }
         }
     }
-    CHECK(aside > 1000 && bounded > 1000, "%zu put aside, %zu at a bound", aside, bounded);
+    CHECK(aside > 1000 && bounded > 1000, "%zu set aside, %zu at a bound", aside, bounded);
 }
 
-// An epoch over nothing changes nothing.
+// An epoch over no examples changes nothing.
 void test_empty_epoch(const Loops& table) {
     Random random(12);
     for (const Layout layout : layouts) {
@@ -61,8 +61,8 @@ void test_empty_epoch(const Loops& table) {
     }
 }
 
-// Epochs from 0, over what is kept and now and then over all: w belongs to beta, and nothing that
-// a variable may do makes the objective smaller.
+// Epochs from 0, over the kept examples and from time to time over all: w matches beta, and no
+// change of a variable makes the objective smaller.
 void test_convergence(const Loops& table) {
     Random random(13);
     for (const Layout layout : layouts) {

@@ -13,7 +13,7 @@ struct Problem : Inputs {
     Criterion criterion;
     bool averaged, fit_intercept;
     Order order;
-    Doubles y, weights;  // weights may be empty: all one
+    Doubles y, weights;  // empty weights are all 1
     Doubles w, b, sum_w, sum_b;
     double rate, slowing = 0.0, mu = 0.0, steps = 11.0;
 
@@ -33,8 +33,8 @@ struct Problem : Inputs {
           sum_b(averaged ? random.vector(outputs) : Doubles()),
           rate(1.0 / (2.0 + static_cast<double>(data.width))) {}  // stable for every criterion
 
-    // Equation (8.16) on explicitly centred rows, Algorithm 8.1 if mu = 0.  The sum of the weights
-    // after every step is made as it is defined; outside it is kept as n w - sum.
+    // Equation (8.16) on explicitly centred rows, Algorithm 8.1 if mu = 0. The sum of the weights
+    // after every step is computed by its definition; outside it is kept as n w - sum.
     Tally plain() {
         Tally tally;
         Doubles total_w(averaged ? w.size() : 0), total_b(averaged ? b.size() : 0);
@@ -72,7 +72,7 @@ struct Problem : Inputs {
         return tally;
     }
 
-    // Sparse examples are packed for training, dense ones may be.
+    // Sparse examples are packed for training; dense ones may be.
     Tally run(const Loops& table, int threads, bool as_packed = false) {
         return visit(table, as_packed, y.data(), weights.empty() ? nullptr : weights.data(),
                      {&w, &sum_w}, [&](const Rows& rows, const Standardization& statistics) {
@@ -105,8 +105,8 @@ struct Problem : Inputs {
     }
 };
 
-// The weight decays of a test: none, weak, so strong that the scale starts anew within the pass,
-// and lambda mu = 1, which forgets all at once.
+// The weight decays of a test: none, weak, so strong that the scale starts again during the pass,
+// and lambda mu = 1, which forgets everything at once.
 double random_decay(Random& random, double rate) {
     const double parts[] = {0.0, 0.02, 0.6, 1.0};
     return parts[random.below(std::size(parts))] / rate;
@@ -154,7 +154,7 @@ void test_passes(const Tables& tables) {
     }
 }
 
-// A pass over nothing changes nothing.
+// A pass over no examples changes nothing.
 void test_empty_pass(const Loops& table) {
     Random random(2);
     const Data data(random, Layout::dense64, 3, 5);
@@ -169,7 +169,7 @@ void test_empty_pass(const Loops& table) {
     }
 }
 
-// The scale underflows many times over (0.3^3000) and the mean keeps its digits.
+// The mean keeps its digits although the scale underflows many times over (0.3^3000).
 void test_long_decay(const Tables& tables) {
     Random random(6);
     for (bool standardized : {false, true}) {

@@ -1,4 +1,4 @@
-// Balanced partitions: against a sorted list of the experts for each example, as the paper has it.
+// Balanced partitions, against a sorted list of experts for each example as in the paper.
 #include <algorithm>
 #include <numeric>
 
@@ -29,7 +29,7 @@ Order plain_assignment(const Doubles& scores, std::size_t experts, Order& room) 
 void test_against_sorted_lists(Random& random) {
     for (const std::size_t experts : {1, 2, 3, 7}) {
         for (const std::size_t count : {0, 1, 5, 30, 101}) {
-            for (const double levels : {1.0, 3.0, 1e9}) {  // of scores: all equal, ties, none
+            for (const double levels : {1.0, 3.0, 1e9}) {  // of scores: all equal, some ties, none
                 Doubles scores = random.vector(count * experts);
                 for (double& score : scores) score = std::floor(levels * score);
                 const auto most = static_cast<std::int64_t>(count / experts + 1);
@@ -45,7 +45,7 @@ void test_against_sorted_lists(Random& random) {
     }
 }
 
-// The same room for one chunk of examples after the other gives the partition of all at once.
+// Chunk by chunk with the same room, the partition is that of all examples at once.
 void test_chunks(Random& random) {
     const std::size_t experts = 4, count = 50;
     const Doubles scores = random.vector(count * experts);
@@ -66,7 +66,7 @@ void test_no_room(Random& random) {
     CHECK(room == Order(3, 0), "room is left");
     CHECK(std::count(partition.begin(), partition.end(), 1) == 0, "an expert without room");
     CHECK(std::count(partition.begin(), partition.end(), -7) == 7, "others were written");
-    const Doubles low(3, -kInfinity);  // experts that the gater excludes are still experts
+    const Doubles low(3, -kInfinity);  // experts that the gater excludes still count
     room = {0, 1, 0};
     CHECK(assign({1, 3, low.data()}, room.data(), partition.data()) == 1 && partition[0] == 1,
           "expert %d", static_cast<int>(partition[0]));

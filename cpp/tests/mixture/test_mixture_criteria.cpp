@@ -30,7 +30,7 @@ double plain_value(const Problem& problem, const Doubles& m, std::size_t l) {
     return sum;
 }
 
-bool plain_mistake(const Problem& problem, const Doubles& m, std::size_t l) {
+bool plain_error(const Problem& problem, const Doubles& m, std::size_t l) {
     if (problem.mixture == Criteria::mixture_likelihood) return !(m[0] > 0.5);
     const double* y = problem.y.data() + l * m.size();
     if (m.size() == 1) return (m[0] > 0.0) != (y[0] > 0.0);
@@ -38,14 +38,14 @@ bool plain_mistake(const Problem& problem, const Doubles& m, std::size_t l) {
            std::max_element(y, y + m.size()) - y;
 }
 
-// The sums over the order: criterion and mistakes.
+// The sums over the order: criterion and errors.
 std::pair<double, double> plain_sums(const Problem& problem, const Net<double>& net) {
     double sum = 0.0, wrong = 0.0;
     for (auto at : problem.order) {
         const auto l = static_cast<std::size_t>(at);
         const Doubles m = plain_mixture(problem, plain_outputs(net, problem.inputs, l), l);
         sum += plain_value(problem, m, l);
-        wrong += plain_mistake(problem, m, l);
+        wrong += plain_error(problem, m, l);
     }
     return {sum, wrong};
 }

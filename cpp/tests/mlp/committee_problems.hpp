@@ -1,7 +1,7 @@
 // A pass of committees, by the core and by plain loops.
 //
 // Inputs, statistics, weights and steps are multiples of small powers of two, so that no sum of
-// floats is ever rounded: core and plain loops must agree in every bit, at kinks and ties too.
+// floats is ever rounded: core and plain loops must agree in every bit, even at kinks and ties.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline bool same(const CommitteeTally& a, const CommitteeTally& b) {
            a.weight == b.weight && a.active == b.active && a.reached == b.reached;
 }
 
-// What a pass begins with, and how it goes on.
+// The kind of problem.
 struct Options {
     std::size_t outputs, units;
     CommitteeTargets targets;
@@ -82,7 +82,7 @@ struct CommitteeProblem : Inputs {
         for (double& value : weights) value = on_grid(value, 0.5);
     }
 
-    // The weight of input j of unit n of committee k; j = width is its bias.
+    // The weight of input j of unit n of committee k; for j = width, the bias.
     float& weight(std::size_t k, std::size_t n, std::size_t j) {
         return v[((k * panels + n / kPanelUnits) * (data.width + kExtraRows) + j) * kPanelUnits +
                  n % kPanelUnits];
@@ -140,7 +140,7 @@ struct CommitteeProblem : Inputs {
         if (fit_intercept) b[k] += step;
     }
 
-    // By how much each committee is told to move: its sign, or 0.
+    // In which direction each committee moves: 1, -1 or 0.
     Doubles signs(const Doubles& f, double target, double c, CommitteeTally& tally) const {
         Doubles sign(outputs);
         const auto learn = [&](std::size_t k, double s, double margin) {
@@ -200,7 +200,7 @@ struct CommitteeProblem : Inputs {
 
     // --------------------------------------------------------------------------- the core
 
-    // Weights with each input's at its place, if the rows are packed.
+    // Weights at the places of packed inputs, or back, if the rows are packed.
     Floats placed(const Rows& rows, const Floats& from, bool back) const {
         Floats to(from);
         if (rows.layout != Layout::packed) return to;

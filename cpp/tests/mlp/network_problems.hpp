@@ -1,4 +1,4 @@
-// Networks as plain loops, and problems for them: what the tests of networks share.
+// Shared by the tests of networks: networks as plain loops, and problems for them.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace widemargin::tests {
 
-// Fortran's matrix product, as plain as it can be: C = alpha op(A) op(B) + beta C
+// Fortran's matrix product by plain loops: C = alpha op(A) op(B) + beta C
 template <class T>
 void plain_gemm(const char* ta, const char* tb, const int* m, const int* n, const int* k,
                 const T* alpha, const T* a, const int* lda, const T* b, const int* ldb,

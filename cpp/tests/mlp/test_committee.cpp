@@ -8,7 +8,7 @@
 namespace widemargin::tests {
 namespace {
 
-// Two classes with some units, or three classes one against the rest or with the best other.
+// Two classes, or three: one against the rest, or against the best other.
 Options options_of(int code, std::size_t units, UnitName kind) {
     const CommitteeTargets all[] = {CommitteeTargets::binary, CommitteeTargets::one_against_rest,
                                     CommitteeTargets::best_other};
@@ -64,7 +64,7 @@ void test_passes(const Tables& tables) {
     }
 }
 
-// Where sums are rounded, their order matters: it does not depend on the threads.
+// Rounded sums depend on their order, which must not depend on the number of threads.
 void test_threads(const Loops& table) {
     Random random(22);
     for (int code = 0; code < kCodes; ++code) {
@@ -85,7 +85,7 @@ void test_threads(const Loops& table) {
     }
 }
 
-// One thread without locks has nobody to race; of two, each example is visited once.
+// Without locks one thread gives the same result as with them; two threads visit each example once.
 void test_lock_free(const Loops& table) {
     Random random(23);
     const Data data(random, Layout::dense64, 60, 5);
@@ -100,7 +100,7 @@ void test_lock_free(const Loops& table) {
           table.isa);
 }
 
-// One visit with weights so small that all present units learn: those that moved made f.
+// One visit with weights so small that all units that take part learn: their sum is f.
 void test_dropout(const Loops& table) {
     Random random(24);
     const Data data = grid_data(random, Layout::dense64, 3, 4);
@@ -140,7 +140,7 @@ void test_dropout(const Loops& table) {
     for (std::size_t i = 1; i < ends.size(); ++i) CHECK(ends[i] != ends[0], "%s", table.isa);
 }
 
-// A pass over nothing changes nothing, and there may be nothing to judge.
+// A pass over no examples changes nothing, and there may be no examples to score.
 void test_nothing(const Loops& table) {
     Random random(25);
     const Data data = grid_data(random, Layout::sparse32, 6, 5), none(random, data.layout, 0, 5);

@@ -1,11 +1,12 @@
-// Multi-layer perceptrons: outputs and gradients against plain loops, one example a step against
+// Multi-layer perceptrons: outputs and gradients against plain loops, one example per step against
 // batches of one, several threads against one.
 #include "tests/mlp/network_problems.hpp"
 
 namespace widemargin::tests {
 namespace {
 
-// One non-zero input an example, the same in all layouts: sparse enough for the sparse first layer.
+// One non-zero input per example, the same in all layouts: sparse enough for the sparse first
+// layer.
 Data very_sparse(Random& random, Layout layout, std::size_t count, std::size_t width) {
     Data data(random, layout, 0, width);
     data.count = count;
@@ -48,7 +49,7 @@ void check_problem(const Loops& table, const Problem& problem, const Net<T>& sta
     const Tally b =
         table.network_batches(rows, one.view(), s, problem.pass(one, UpdateRule::sgd, 1, 1));
     CHECK(near_all(online.theta, one.theta) && near(a.criterion, b.criterion, 1e-3),
-          "%s one example a step, transfer %d", table.isa, static_cast<int>(start.transfer));
+          "%s one example per step, transfer %d", table.isa, static_cast<int>(start.transfer));
     for (UpdateRule rule : {UpdateRule::sgd, UpdateRule::adam, UpdateRule::adamw}) {
         Net<T> alone = start, team = start;
         table.network_batches(rows, alone.view(), s, problem.pass(alone, rule, 53, 1));
@@ -58,7 +59,7 @@ void check_problem(const Loops& table, const Problem& problem, const Net<T>& sta
     }
 }
 
-// A step of all examples is the numerical gradient of the mean criterion with its decays.
+// A step over all examples follows the numerical gradient of the mean criterion.
 void check_gradient(const Loops& table, const Problem& problem, const Net<double>& start) {
     const Rows rows = problem.inputs.data.rows();
     const auto objective = [&](const Net<double>& net) {

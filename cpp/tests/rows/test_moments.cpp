@@ -7,7 +7,7 @@
 namespace widemargin::tests {
 namespace {
 
-// Mean and variance as they are defined, over the examples of an order.
+// Mean and variance by their definitions, over the examples of an order.
 void plain_moments(const Data& data, const Order& order, const Doubles* weights, Doubles& mean,
                    Doubles& variance) {
     for (std::size_t j = 0; j < data.width; ++j) {
@@ -47,7 +47,7 @@ void test_against_definition(const Tables& tables) {
     }
 }
 
-// A long constant column varies by no more than rounding, however its mean was rounded.
+// The variance of a long constant column is 0 up to rounding, however its mean was rounded.
 void test_constant(const Loops& table) {
     const std::size_t count = 100000;
     const Doubles x(count, 0.1);

@@ -1,4 +1,4 @@
-// Random problems of kernel machines, and their solutions by plain steps of two variables.
+// Random problems of support vector machines, and their solutions by plain steps of two variables.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline const char* name_of(Task task) {
     return names[static_cast<int>(task)];
 }
 
-// Points in the plane; every fifth is the one before it again.
+// Points in the plane; every fifth repeats the one before it.
 inline Doubles random_points(Random& random, std::size_t n) {
     Doubles x = random.vector(2 * n);
     for (std::size_t l = 5; l < n; l += 5) {
@@ -30,7 +30,7 @@ inline Doubles random_points(Random& random, std::size_t n) {
     return x;
 }
 
-// Equal examples have different targets: they pull until one of them is at a bound.
+// Equal examples have different targets, so that one of them ends at a bound.
 inline Doubles random_targets(Random& random, Task task, std::size_t n) {
     Doubles y = random.vector(n);
     const bool signs = task == Task::classification || task == Task::nu_classification;
@@ -39,7 +39,7 @@ inline Doubles random_targets(Random& random, Task task, std::size_t n) {
     return y;
 }
 
-// See decomposition.hpp; y is a sign, or a number. Some variables have no room at all.
+// See decomposition.hpp; y is a sign or a number. Some variables are fixed at 0.
 inline Variables make_variables(Random& random, Task task, const Doubles& y) {
     const std::size_t n = y.size();
     Variables x;
@@ -59,7 +59,7 @@ inline Variables make_variables(Random& random, Task task, const Doubles& y) {
         x.above.push_back((linear ? -y[l] : 0.0) + tube);
         x.below.push_back((linear ? -y[l] : 0.0) - tube);
 
-        // the sums that a solution has: as much as there is room for, from the first on
+        // the sums of a solution, from the first variables on, as much as their bounds allow
         double beta = 0.0;
         if (task == Task::one_class || x.two_sums) {
             const std::size_t g = up && down ? l % 2 : !up;

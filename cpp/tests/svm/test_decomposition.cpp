@@ -1,4 +1,4 @@
-// The decomposition algorithm on problems as small as plain steps can solve.
+// The decomposition algorithm on problems that are small enough for plain steps.
 #include <string>
 
 #include "tests/svm/svm_problems.hpp"
@@ -32,7 +32,7 @@ Doubles matrix_of(const KernelSource& kernel) {
 
 enum class Source { floats, doubles, given };
 
-// Examples of 80 inputs, so that a row is worth keeping, of which two matter.
+// Examples of 80 inputs, of which two matter: enough that a row is worth caching.
 Machine make_machine(Random& random, Task task, Source source, std::size_t n) {
     const std::size_t width = 80;
     const Doubles points = random_points(random, n);
@@ -68,7 +68,7 @@ struct Result {
     Point point;
 };
 
-// The state of a solver; where it says that f is known, it is.
+// The state of a solver, after checking that f is right where it is known.
 Result result_of(const Machine& machine, const Decomposition& solver,
                  const DecompositionProgress& progress, const char* text) {
     const std::size_t n = machine.kernel->count();
@@ -89,7 +89,7 @@ Result result_of(const Machine& machine, const Decomposition& solver,
     return result;
 }
 
-// A solution on the full set, as good as that of plain steps.
+// The solution is optimal for all examples, and as good as that of plain steps.
 void check_solution(const Machine& machine, const Result& result, double tol, double cost,
                     const char* text) {
     CHECK(result.progress.done && result.progress.complete, "%s: not done", text);
@@ -102,7 +102,7 @@ void check_solution(const Machine& machine, const Result& result, double tol, do
 constexpr double tol = 1e-5;
 constexpr Shrinking shrinkings[] = {Shrinking::never, Shrinking::checked, Shrinking::heuristic};
 
-// Every size of the working set, way to shrink, and size of the cache: none, some rows, all.
+// Every size of the working set, kind of shrinking, and size of the cache: none, some rows, all.
 void test_solutions(Random& random, Source source) {
     bool shrunk = false, cached = false, evicted = false;
     for (const Task task : tasks) {
@@ -112,7 +112,7 @@ void test_solutions(Random& random, Source source) {
             look(machine.start, machine.k, plain_solve(machine.start, machine.k, 1e-8)).cost;
         const std::size_t bytes = n * n * machine.kernel->value_bytes();
         for (const std::size_t working_set : {0, 2, 4, 16}) {
-            if (source == Source::doubles && working_set != 16) continue;  // as the given ones
+            if (source == Source::doubles && working_set != 16) continue;  // like given kernels
             for (const Shrinking shrinking : shrinkings) {
                 for (const std::size_t cache_bytes : {std::size_t{0}, bytes / 9, 2 * bytes}) {
                     const std::string text = machine.text + ", set of " +
@@ -130,7 +130,7 @@ void test_solutions(Random& random, Source source) {
                     if (!progress.complete) {
                         CHECK(shrinking == Shrinking::heuristic, "%s: incomplete", text.c_str());
                         solver.measure(60.0);
-                        progress = solver.run(60.0);  // once more, now that f is known
+                        progress = solver.run(60.0);  // continues, now that f is known
                         while (!progress.complete) {
                             solver.measure(60.0);
                             progress = solver.run(60.0);
@@ -145,7 +145,7 @@ void test_solutions(Random& random, Source source) {
     CHECK(shrunk && cached && evicted, "%d %d %d", shrunk, cached, evicted);
 }
 
-// In the smallest slices, with a look now and then.
+// In the smallest slices of time, measured from time to time.
 void test_slices(Random& random) {
     for (const Source source : {Source::floats, Source::given}) {
         for (const Task task : tasks) {
@@ -198,7 +198,7 @@ void test_max_steps(Random& random) {
     }
 }
 
-// It starts at a solution: nothing is left to do. Or there is nothing to do at all.
+// Nothing to do: the start is a solution, or there is only one example.
 void test_nothing_to_do(Random& random) {
     Machine machine = make_machine(random, Task::regression, Source::doubles, 50);
     machine.start.beta = plain_solve(machine.start, machine.k, 1e-9);
@@ -214,7 +214,7 @@ void test_nothing_to_do(Random& random) {
     CHECK(one.run(60.0).done && one.measure(60.0).steps == 0, "one example");
 }
 
-// Other bounds after a solution: from t beta to the solution that a new solver finds there.
+// Other bounds after a solution: from t beta to the solution that a new solver finds.
 void test_change_bounds(Random& random) {
     struct Change {
         double t, bounds;
@@ -229,7 +229,7 @@ void test_change_bounds(Random& random) {
                 Machine now = machine;
                 Decomposition solver(now.kernel, now.start, options);
                 solver.run(60.0);
-                // each change comes after the one before it
+                // each change follows the one before it
                 for (const auto [t, bounds] :
                      {Change{1.0, 1.0}, {2.5, 2.5}, {1.0, 3.0}, {0.2, 0.2}, {0.5, 0.8}}) {
                     now.text = machine.text + ", beta times " + std::to_string(t) +
@@ -247,7 +247,7 @@ void test_change_bounds(Random& random) {
                     CHECK(progress.complete && progress.steps == 0 && progress.iterations == 0 &&
                               progress.kernel_values == 0 && progress.rows_wanted == 0 &&
                               progress.rows_cached == 0,
-                          "%s: counts go on", text);
+                          "%s: counts did not start again", text);
                     progress = solver.run(60.0);
                     CHECK(bounds != 1.0 || progress.steps == 0, "%s: moved", text);
                     moved |= progress.steps > 0;

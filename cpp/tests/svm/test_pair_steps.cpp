@@ -1,4 +1,4 @@
-// The sub-problem of a working set, solved in tiles of which some rows are known.
+// The sub-problem of a working set, in tiles of which only some rows are known at the start.
 #include <cmath>
 #include <string>
 
@@ -117,7 +117,7 @@ void test_number_of_steps(Random& random) {
     }
 }
 
-// The same point twice, with targets 1 and -1, and a third far away: a = 0.
+// The same point twice, with targets 1 and -1, so that a = 0, and a third point far away.
 void test_equal_examples() {
     const Doubles k = {1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     Variables x;

@@ -1,4 +1,4 @@
-// Partition of examples: every example is in one, none is too large, and both sides are kept apart.
+// Partitions: every example is in one part, no part is too large, and two clusters are kept apart.
 #include "tests/svm/svm_problems.hpp"
 
 namespace widemargin::tests {

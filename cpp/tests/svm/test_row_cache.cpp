@@ -1,4 +1,4 @@
-// The cache of rows: what it has is right, and what was just used stays.
+// The cache of rows: its rows are right, and those just used stay.
 #include <map>
 
 #include "tests/checks.hpp"
@@ -8,7 +8,7 @@
 namespace widemargin::tests {
 namespace {
 
-// What a row of the cache has at the place of an example.
+// The value of a row at the place of an example.
 template <class T>
 T value_of(std::int64_t id, std::int64_t example) {
     return static_cast<T>(1000 * id + example);
@@ -37,7 +37,7 @@ class CacheTest {
         used_[id] = now;
         return true;
     }
-    // Whether a row is there; then it is right.
+    // Whether the cache has a row; checks that it is right.
     bool find(std::int64_t id, std::int64_t now) {
         const T* row = static_cast<const T*>(cache_.find(id, now));
         if (!row) return false;
@@ -65,7 +65,7 @@ class CacheTest {
     RowCache cache_;
     std::size_t examples_;
     Order places_;
-    std::map<std::int64_t, std::int64_t> used_;  // the rows ever claimed, and when last used
+    std::map<std::int64_t, std::int64_t> used_;  // when each claimed row was last used
 };
 
 template <class T>
@@ -97,7 +97,7 @@ void test_cache() {
           "three rows");
 }
 
-// Anything in any order.
+// Random operations.
 template <class T>
 void test_cache_at_random(Random& random) {
     CacheTest<T> cache(90, 7);
