@@ -10,7 +10,7 @@ import re
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import widemargin
 from widemargin import (
@@ -50,14 +50,14 @@ PARAMETRISED = [cls for cls in CLASSES if issubclass(cls, BaseEstimator)]
 ESTIMATORS = [cls for cls in PARAMETRISED if not issubclass(cls, Gater)]  # parts of mixtures
 
 VARIANTS = [
-    Perceptron(average=True, standardize=True),
+    Perceptron(average=True, scaling="standard"),
     MarginPerceptron(average=True, schedule="invscaling"),
     MarginPerceptron(early_stopping=True, validation_fraction=0.3),
     MarginPerceptron(feature_map="polynomial", max_iter=20),
     MarginPerceptron(feature_map="fourier", max_iter=20),
-    SGDSVC(schedule="decay", average=False, standardize=False),
+    SGDSVC(schedule="decay", average=False, scaling=None),
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
-    KernelPerceptron(kernel="poly", coef0=1.0, standardize=False),
+    KernelPerceptron(kernel="poly", coef0=1.0, scaling=None),
     KernelPerceptron(kernel="precomputed", tol=None),
     MLPClassifier(criterion="margin", solver="sgd", learning_rate_init=0.1),
     MLPClassifier((20, 10), "tanh", criterion="mse", dtype="float64", learning_rate="cosine"),
@@ -77,7 +77,7 @@ VARIANTS = [
     SimpleMLPClassifier(n_units=50, encoding=None),
     SimpleMLPClassifier(n_units=70, n_committees=2, dropout=0.2, average=True, multi_class="ovr"),
     LinearSVC(multi_class="crammer_singer"),
-    LinearSVC(multi_class="crammer_singer", intercept_scaling=1.0, standardize=True),
+    LinearSVC(multi_class="crammer_singer", intercept_scaling=1.0, scaling="standard"),
     SVC(gamma=0.1, tol=1e-11),
     SVC(kernel="linear", multi_class="ovr"),
     SVC(probability=True),
@@ -126,12 +126,70 @@ def expected_failed_checks(estimator):
     return expected
 
 
+# What an option can break: how a model is fitted, what it learns and what it keeps. Names, tags,
+# parameters and the refusal of bad input belong to the class; its defaults are checked for those.
+CHECKS_OF_VARIANTS = {
+    "check_all_zero_sample_weights_error",
+    "check_class_weight_classifiers",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_decision_proba_consistency",
+    "check_dict_unchanged",
+    "check_estimator_sparse_array",
+    "check_estimators_dtypes",
+    "check_estimators_overwrite_params",
+    "check_estimators_partial_fit_n_features",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_non_transformer_estimators_n_iter",
+    "check_readonly_memmap_input",
+    "check_regressor_multioutput",
+    "check_regressors_int",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_sample_weights_not_overwritten",
+}
+
+
+def described(check):
+    """The name of a check, and what it is called with."""
+    options = getattr(check, "keywords", {})
+    return getattr(check, "func", check).__name__, ",".join(f"{k}={options[k]}" for k in options)
+
+
+def cases():
+    """All checks of the defaults; of variants those that an option can break."""
+    for estimator in [cls() for cls in ESTIMATORS] + VARIANTS:
+        found = estimator_checks_generator(
+            estimator, expected_failed_checks=expected_failed_checks(estimator), mark="xfail"
+        )
+        for case in found:
+            values, marks = getattr(case, "values", case), getattr(case, "marks", ())
+            check, options = described(values[1])
+            if estimator not in VARIANTS or check in CHECKS_OF_VARIANTS:
+                text = re.sub(r"\s+", "", str(estimator))
+                yield pytest.param(*values, marks=marks, id=f"{text}-{check}({options})")
+
+
+CASES = list(cases())
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [cls() for cls in ESTIMATORS] + VARIANTS, expected_failed_checks=expected_failed_checks
-)
+@pytest.mark.parametrize(("estimator", "check"), CASES)
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_each_check_of_variants_is_run():
+    run = {described(case.values[1])[0] for case in CASES if case.values[0] in VARIANTS}
+    assert run == CHECKS_OF_VARIANTS
 
 
 # ------------------------------------------------------------------------------------- docstrings

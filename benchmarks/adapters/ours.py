@@ -16,7 +16,7 @@ def margin_perceptron(epochs: int, rate: float, seed: int) -> MarginPerceptron:
 
 
 def perceptron(epochs: int, seed: int) -> Perceptron:
-    return Perceptron(standardize=True, max_iter=epochs, tol=None, random_state=seed)
+    return Perceptron(scaling="standard", max_iter=epochs, tol=None, random_state=seed)
 
 
 def sgd_svm(epochs: int, rate: float, mu: float, seed: int) -> SGDSVC:

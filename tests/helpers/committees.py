@@ -9,7 +9,7 @@ MODELS = {
     "mean": SimpleMLPClassifier(n_units=30, average=True),
     "dropout": SimpleMLPClassifier(n_units=30, dropout=0.3),
     "three": SimpleMLPClassifier(n_units=20, n_committees=3, dropout=0.2),
-    "plain": SimpleMLPClassifier(n_units=70, encoding=None, standardize=False),
+    "plain": SimpleMLPClassifier(n_units=70, encoding=None, scaling=None),
     "Nilsson": NilssonMLPClassifier(n_units=21),
 }
 

@@ -6,7 +6,7 @@ from widemargin.perceptrons.kernel_learner import BLOCK
 
 ROWS = 2 * BLOCK + 88  # the last block is not full
 IN_ORDER = {"shuffle": False, "tol": None}
-PLAIN = {**IN_ORDER, "standardize": False, "gamma": 0.5, "radius": 0.75}
+PLAIN = {**IN_ORDER, "scaling": None, "gamma": 0.5, "radius": 0.75}
 
 
 def noisy(n=ROWS, d=4, classes=2, seed=0):

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from widemargin import criteria
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.mlp.network import Architecture, Mixed, NetworkLearner, NetworkState
 from widemargin.reference.mlp import Network, criterion, gradients, outputs, update
 from widemargin.training.model import Examples
@@ -75,13 +75,13 @@ def learner(network, X, y, q, steps, **options):
         np.zeros_like(parameters),
         0,
         0,
-        Standardization.empty(X.shape[1]),
+        Scaling.empty(options.pop("scaling", None), X.shape[1]),
     )
     weights = options.pop("weights", None)
     examples = Examples(X, y, weights, np.arange(X.shape[0]))
     if y.ndim == 2 and y.shape[1] > 1 and not isinstance(q, Mixed):
         options["error_scale"] = np.full(y.shape[1], 1.0)
-    options = {"standardize": False, "threads": 1} | options
+    options = {"threads": 1} | options
     architecture = Architecture(np.array(units), network.transfer)
     return NetworkLearner(examples, architecture, state, q, steps, **options)
 

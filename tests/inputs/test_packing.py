@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import MarginPerceptron, _core
-from widemargin.perceptrons.linear_learner import DENSITY_TO_PACK
+from widemargin.inputs.packing import DENSITY_TO_PACK
 from widemargin.reference import perceptrons as reference
 
 
@@ -18,9 +18,9 @@ def mostly_zero(random, n, d, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_mostly_zero_inputs_follow_the_reference(dtype, layout, standardize, weighted):
+def test_mostly_zero_inputs_follow_the_reference(dtype, layout, scaling, weighted):
     random = np.random.default_rng(3)
     X = mostly_zero(random, 300, 23, dtype)
     y = np.where(random.random(300) < 0.5, 1, -1)
@@ -28,14 +28,14 @@ def test_mostly_zero_inputs_follow_the_reference(dtype, layout, standardize, wei
     model = MarginPerceptron(
         learning_rate=0.02,
         schedule="constant",
-        standardize=standardize,
+        scaling=scaling,
         max_iter=4,
         tol=None,
         shuffle=False,
     ).fit(layout(X), y, sample_weight=weights)
 
     Z = X.astype(float)
-    if standardize:
+    if scaling:
         mean = np.average(Z, axis=0, weights=weights)
         Z = (Z - mean) / np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weights))
     order = np.tile(np.arange(300), 4)

@@ -36,7 +36,7 @@ def slow():
 @every_intercept
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
 def test_max_iter_warns_of_the_gap_and_warm_start_goes_on(scaling, container):
-    fitted = machine(max_iter=3, warm_start=True, intercept_scaling=scaling, standardize=True)
+    fitted = machine(max_iter=3, warm_start=True, intercept_scaling=scaling, scaling="standard")
     with pytest.warns(ConvergenceWarning, match=r"max_iter=3: .*duality gap.*tol=0.0001"):
         fitted.fit(container(X), Y)
     assert fitted.stop_reason_ == "max_iter"
@@ -48,7 +48,7 @@ def test_max_iter_warns_of_the_gap_and_warm_start_goes_on(scaling, container):
     assert fitted.converged_
     assert fitted.primal_objective_ < before
     assert fitted.dual_objective_ > bound
-    fresh = machine(intercept_scaling=scaling, standardize=True).fit(container(X), Y)
+    fresh = machine(intercept_scaling=scaling, scaling="standard").fit(container(X), Y)
     assert fitted.primal_objective_ == pytest.approx(fresh.primal_objective_, rel=1e-4)
     weights, outputs = fitted.coef_.copy(), fitted.decision_function(X)
     fitted.fit(container(X), Y)  # it is there: nothing to do

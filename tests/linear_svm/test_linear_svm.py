@@ -126,7 +126,7 @@ def test_results_are_repeatable_and_do_not_depend_on_threads(loss, solver):
 @every_solver
 def test_rows_of_weight_zero_are_left_out(loss, solver):
     y, weights = targets(loss), np.random.default_rng(2).choice([0.0, 1.0, 2.5], size=200)
-    some, options = weights > 0, {"standardize": True}
+    some, options = weights > 0, {"scaling": "standard"}
     weighted = model(loss, solver, **options).fit(X, y, sample_weight=weights)
     fewer = model(loss, solver, **options).fit(X[some], y[some], sample_weight=weights[some])
     assert_array_equal(weighted.coef_, fewer.coef_)
@@ -152,7 +152,7 @@ def test_standardised_inputs(loss, solver, container):
     raw, y = X * np.logspace(-2, 3, 6) + np.array([0, 0, 5.0, 0, 0, 0]), targets(loss)
     scaler = StandardScaler().fit(raw)
     scaled = model(loss, solver).fit(scaler.transform(raw), y)
-    fitted = model(loss, solver, standardize=True).fit(container(raw), y)
+    fitted = model(loss, solver, scaling="standard").fit(container(raw), y)
     assert fitted.primal_objective_ == pytest.approx(scaled.primal_objective_, rel=1e-7)
     expected = scaler.transform(raw) @ np.ravel(scaled.coef_) + scaled.intercept_
     assert_allclose(raw @ np.ravel(fitted.coef_) + fitted.intercept_, expected, atol=5e-3)
@@ -164,8 +164,8 @@ def test_standardised_inputs(loss, solver, container):
 @pytest.mark.parametrize("size", [1e-12, 1e12])
 def test_huge_and_tiny_columns(loss, solver, container, size):
     columns = np.array([1.0, size, 1.0, 1.0 / size, 1.0, 1.0])
-    plain = model(loss, solver, standardize=True).fit(container(X), targets(loss))
-    fitted = model(loss, solver, standardize=True).fit(container(X * columns), targets(loss))
+    plain = model(loss, solver, scaling="standard").fit(container(X), targets(loss))
+    fitted = model(loss, solver, scaling="standard").fit(container(X * columns), targets(loss))
     assert_optimal(fitted)
     assert_allclose(fitted.coef_ * columns, plain.coef_, atol=2e-3)
 
@@ -173,15 +173,15 @@ def test_huge_and_tiny_columns(loss, solver, container, size):
 @every_loss
 @every_solver
 @every_container
-@pytest.mark.parametrize("standardize", [False, True])
-def test_constant_columns_and_rows_that_contradict_each_other(loss, solver, container, standardize):
+@pytest.mark.parametrize("scaling", [None, "standard"])
+def test_constant_columns_and_rows_that_contradict_each_other(loss, solver, container, scaling):
     y = targets(loss)
     twice = np.vstack([X, X])
     twice[:, 3] = 2.0
     opposite = np.concatenate([y, np.where(y == "a", "b", "a") if y.dtype.kind == "U" else 1 - y])
-    fitted = model(loss, solver, standardize=standardize).fit(container(twice), opposite)
+    fitted = model(loss, solver, scaling=scaling).fit(container(twice), opposite)
     assert_optimal(fitted)
-    if standardize:
+    if scaling:
         assert np.ravel(fitted.coef_)[3] == pytest.approx(0.0, abs=1e-9)
 
 

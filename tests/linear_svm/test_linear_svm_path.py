@@ -39,7 +39,7 @@ TOL = 1e-4
     [
         (LinearSVC(), Y2),
         (LinearSVC(loss="hinge"), Y2),
-        (LinearSVC(loss="hinge", standardize=True), Y3),
+        (LinearSVC(loss="hinge", scaling="standard"), Y3),
         (LinearSVC(loss="hinge", intercept_scaling=1.0), Y2),
         (LinearSVC(loss="hinge", fit_intercept=False), Y2),
         (LinearSVR(epsilon=0.1), SCORE),
@@ -65,7 +65,7 @@ def test_the_optimum_at_every_C(estimator, y, dual, weights):
 @pytest.mark.parametrize("dual", [True, False])
 def test_fewer_passes_than_fits_that_start_anew(loss, dual):
     examples = load_digits(n_class=4, return_X_y=True)
-    options = {"loss": loss, "dual": dual, "random_state": 0, "standardize": True}
+    options = {"loss": loss, "dual": dual, "random_state": 0, "scaling": "standard"}
     path = linear_svm_path(*examples, CS, **options, max_iter=100_000)
     alone = [LinearSVC(C=C, **options, max_iter=100_000).fit(*examples).n_iter_ for C in CS]
     assert path.n_iter.sum() < 0.7 * sum(alone)
@@ -90,8 +90,8 @@ def test_values_in_any_order():
 
 
 def test_sparse():
-    dense = linear_svm_path(X, Y3, CS, standardize=True)
-    csr = linear_svm_path(sp.csr_array(X), Y3, CS, standardize=True)
+    dense = linear_svm_path(X, Y3, CS, scaling="standard")
+    csr = linear_svm_path(sp.csr_array(X), Y3, CS, scaling="standard")
     assert_allclose(csr.primal_objective, dense.primal_objective, rtol=1.01 * TOL)
     assert dense.primal_objective.shape == (10, 3)
 
@@ -180,8 +180,8 @@ def test_other_estimators(estimator):
 @pytest.mark.parametrize("y", [Y2, Y3], ids=["two", "three"])
 def test_the_choice_of_a_grid_search(y):
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    ours = LinearSVCCV(Cs=CS[::-1], cv=folds, tol=1e-7, standardize=True, dual=False).fit(X, y)
-    alone = LinearSVC(tol=1e-7, standardize=True, dual=False)
+    ours = LinearSVCCV(Cs=CS[::-1], cv=folds, tol=1e-7, scaling="standard", dual=False).fit(X, y)
+    alone = LinearSVC(tol=1e-7, scaling="standard", dual=False)
     search = GridSearchCV(alone, {"C": CS}, cv=folds).fit(X, y)
     theirs = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
     assert_array_equal(ours.Cs_, CS)

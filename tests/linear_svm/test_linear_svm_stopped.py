@@ -75,7 +75,7 @@ def test_max_iter_warns_of_the_gap_and_warm_start_goes_on(name, dual):
 @every_solver
 def test_a_warm_start_at_the_optimum_stays_there(name, dual):
     y = targets(name)
-    fitted = model(name, dual=dual, standardize=True, warm_start=True).fit(X, y)
+    fitted = model(name, dual=dual, scaling="standard", warm_start=True).fit(X, y)
     before, steps, records = output(fitted, X), fitted.n_iter_, len(fitted.history_)
     fitted.fit(X, y)
     assert fitted.converged_

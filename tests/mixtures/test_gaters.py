@@ -251,30 +251,30 @@ def components(gater):
 
 
 @pytest.mark.parametrize("kind", ["diag", "spherical"])
-@pytest.mark.parametrize("standardize", [True, False])
-def test_gaussian_densities_and_gates(kind, standardize, monkeypatch):
+@pytest.mark.parametrize("scaling", ["standard", None])
+def test_gaussian_densities_and_gates(kind, scaling, monkeypatch):
     monkeypatch.setattr("widemargin.mixtures.gaters.gaussian.BLOCK", 64)
     data = X * [1, 100, 0.01] + [0, 1000, 0]
-    gater = GaussianGater(3, covariance_type=kind, standardize=standardize, random_state=0)
+    gater = GaussianGater(3, covariance_type=kind, scaling=scaling, random_state=0)
     gater.fit(data, partition=SIDE)
-    scaled = (data - data.mean(0)) / (data.std(0) if standardize else 1)
+    scaled = (data - data.mean(0)) / (data.std(0) if scaling else 1)
     expected = np.column_stack([g.log_density(scaled) for g in components(gater)])
     assert_allclose(gater.log_density(data), expected, rtol=1e-6, atol=1e-6)
     priors = np.bincount(SIDE) / 300
     assert_allclose(gater.priors_, priors)
     assert_allclose(gater.log_gates(data), bayes(expected, priors), rtol=1e-6, atol=1e-5)
-    if standardize:  # else the second input is nearly all of a distance
+    if scaling:  # else the second input is nearly all of a distance
         assert np.mean(gater.gates(data).argmax(1) == SIDE) > 0.9
 
 
 def test_gaussians_far_from_zero():
-    gater = GaussianGater(2, standardize=False, random_state=0).fit(X + 1e6, partition=SIDE)
-    near = GaussianGater(2, standardize=False, random_state=0).fit(X, partition=SIDE)
+    gater = GaussianGater(2, scaling=None, random_state=0).fit(X + 1e6, partition=SIDE)
+    near = GaussianGater(2, scaling=None, random_state=0).fit(X, partition=SIDE)
     assert_allclose(gater.log_density(X + 1e6), near.log_density(X), rtol=1e-5, atol=1e-5)
 
 
 def test_gaussians_go_on_by_em():
-    gater = GaussianGater(2, max_iter=1, standardize=False, random_state=0).fit(X, partition=SIDE)
+    gater = GaussianGater(2, max_iter=1, scaling=None, random_state=0).fit(X, partition=SIDE)
     starts = components(gater)
     partition = 1 - SIDE
     gater.fit(X, partition=partition)

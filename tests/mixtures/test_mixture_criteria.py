@@ -114,8 +114,8 @@ def test_csr_is_dense(name):
     problem = Problem(0, name)
     problem.X[np.random.default_rng(1).random(problem.X.shape) < 0.7] = 0
     for how in STEPS.values():
-        _, dense = problem.train(how, standardize=True)
-        _, sparse = problem.train(how, X=sp.csr_array(problem.X), standardize=True)
+        _, dense = problem.train(how, scaling="standard")
+        _, sparse = problem.train(how, X=sp.csr_array(problem.X), scaling="standard")
         assert_allclose(sparse, dense, rtol=1e-7, atol=1e-9)
 
 

@@ -66,7 +66,7 @@ def test_em_with_exact_fits_of_given_experts(target, expert):
     [("two classes", GaussianNB()), ("three classes", GaussianNB()), ("values", Ridge())],
 )
 def test_em_with_one_given_expert_is_that_expert(target, expert):
-    model, y = problem(target, "em", n_experts=1, expert=expert, standardize=False)
+    model, y = problem(target, "em", n_experts=1, expert=expert, scaling=None)
     alone = clone(expert).fit(X, y)
     assert_allclose(model.fit(X, y).predict(X), alone.predict(X)) if target == "values" else (
         assert_allclose(model.fit(X, y).predict_proba(X), alone.predict_proba(X), atol=1e-9)

@@ -66,7 +66,7 @@ def test_saved_models_predict_the_same_and_go_on(solver, target, tmp_path):
 @every_solver
 @every_target
 def test_going_on_is_one_longer_fit(solver, target):
-    model, y = problem(target, solver, standardize=False)
+    model, y = problem(target, solver, scaling=None)
     long = clone(model).set_params(max_iter=10).fit(X, y)
     parts = clone(model).set_params(max_iter=4, warm_start=True).fit(X, y)
     parts.set_params(max_iter=6).fit(X, y)
@@ -83,7 +83,7 @@ def test_passes_over_more_examples(solver, target):
     before = said(model, X)
     model.set_params(learning_rate_init=1e-300).partial_fit(5 * X + 3, y)
     assert_allclose(said(model, X), before, rtol=1e-6, atol=1e-8)
-    assert not np.allclose(model.feature_mean_, X.mean(0))
+    assert not np.allclose(model.feature_offset_, X.mean(0))
     assert len(model.history_) == 2
 
 

@@ -1,7 +1,5 @@
 """Committees as estimators: what they learn, weights, inputs, threads, files, errors."""
 
-import os
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -222,9 +220,7 @@ def test_a_rate_that_is_too_large_is_named():
 # --------------------------------------------------------------------------------- real data
 
 
-@pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"), reason="needs the real data sets (WIDEMARGIN_DATA)"
-)
+@pytest.mark.data
 def test_forest():
     forest = fetch_forest(split="thesis")
     X, y = forest.X_train[:20_000], forest.y_train[:20_000]

@@ -64,17 +64,15 @@ INPUTS = {
 
 
 @pytest.mark.parametrize("kind", INPUTS)
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize("units", [1, 64, 70])
-def test_a_pass_of_the_simple_mlp(rng, kind, standardize, units):
+def test_a_pass_of_the_simple_mlp(rng, kind, scaling, units):
     X, y = examples(rng)
     X = X.astype(np.float32).astype(float)
-    model = SimpleMLPClassifier(
-        n_units=units, margin=2.0, max_iter=3, **settings(standardize=standardize)
-    )
+    model = SimpleMLPClassifier(n_units=units, margin=2.0, max_iter=3, **settings(scaling=scaling))
     start = begun(model, INPUTS[kind](X), y)
     clf = model.set_params(learning_rate=0.03).fit(INPUTS[kind](X), y)
-    seen = standardized(X) if standardize else X
+    seen = standardized(X) if scaling else X
     order = list(range(len(y))) * 3
     end, updates = simple_mlp(start[0], seen, 2.0 * y - 1, order, 0.03, margin=2.0)
     close(committees_of(clf), [end])
@@ -109,25 +107,25 @@ def test_more_classes(rng, kind, multi_class):
 def test_weights_multiply_steps(rng):
     X, y = examples(rng)
     weights = rng.uniform(0.1, 2.0, len(y))
-    model = SimpleMLPClassifier(n_units=30, margin=2.0, max_iter=1, **settings(standardize=False))
+    model = SimpleMLPClassifier(n_units=30, margin=2.0, max_iter=1, **settings(scaling=None))
     start = begun(model, X, y, weights)
     clf = model.set_params(learning_rate=0.03).fit(X, y, weights)
     end, _ = simple_mlp(start[0], X, 2.0 * y - 1, range(len(y)), 0.03, 2.0, weights)
     close(committees_of(clf), [end])
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize(
     ("units", "margin"), [(1, 0), (21, 0), (101, 0), (21, 4), (101, 12.5), (101, 1e30)]
 )
-def test_a_pass_of_the_nilsson_mlp(rng, standardize, units, margin):
+def test_a_pass_of_the_nilsson_mlp(rng, scaling, units, margin):
     X, y = examples(rng)
     model = NilssonMLPClassifier(
-        n_units=units, margin=margin, max_iter=3, **settings(standardize=standardize)
+        n_units=units, margin=margin, max_iter=3, **settings(scaling=scaling)
     )
     start = begun(model, X, y)
     clf = model.set_params(learning_rate=0.1).fit(X, y)
-    seen = standardized(X) if standardize else X
+    seen = standardized(X) if scaling else X
     order = list(range(len(y))) * 3
     end, updates = nilsson_mlp(start[0], seen, 2.0 * y - 1, order, 0.1, margin)
     close(committees_of(clf), [end])

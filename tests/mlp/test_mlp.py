@@ -80,7 +80,7 @@ def test_attributes_are_the_network(activation):
     assert [b.shape for b in clf.intercepts_] == [(7,), (5,), (3,)]
     assert clf.n_layers_ == 4
     name = "sigmoid" if activation == "logistic" else activation
-    scaled = (X - clf.feature_mean_) / clf.feature_scale_
+    scaled = (X - clf.feature_offset_) / clf.feature_scale_
     expected = outputs(Network(clf.coefs_, clf.intercepts_, name), scaled)
     assert_allclose(clf.decision_function(X), expected, rtol=1e-9, atol=1e-11)
 

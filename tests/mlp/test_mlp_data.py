@@ -3,16 +3,12 @@
 Parameters were chosen on the validation rows.
 """
 
-import os
-
 import pytest
 
 from widemargin import MLPClassifier
 from widemargin.datasets import fetch_connect4, fetch_forest
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"), reason="needs the real data sets (WIDEMARGIN_DATA)"
-)
+pytestmark = [pytest.mark.data, pytest.mark.slow]
 
 COMMON = {"learning_rate": "one_cycle", "tol": None, "random_state": 0, "n_jobs": 1}
 

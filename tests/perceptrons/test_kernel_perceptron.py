@@ -60,7 +60,7 @@ def test_equals_the_reference_on_ties(data, n, d, radius):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_linear_kernel_is_the_primal_perceptron(fit_intercept):
     X, y = noisy()
-    options = {**IN_ORDER, "max_iter": 5, "standardize": False, "fit_intercept": fit_intercept}
+    options = {**IN_ORDER, "max_iter": 5, "scaling": None, "fit_intercept": fit_intercept}
     dual = KernelPerceptron(kernel="linear", radius=1.0, **options).fit(X, y)
     primal = Perceptron(**options).fit(X, y)
     assert dual.n_updates_ == primal.n_updates_
@@ -113,13 +113,13 @@ def test_margin_is_two_over_the_norm_of_w(sparse):
 # --------------------------------------------------------------------------------- weights, labels
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_weight_zero_is_absence(standardize, classes):
+def test_weight_zero_is_absence(scaling, classes):
     X, y = noisy(classes=classes)
     weights = (np.random.default_rng(1).random(ROWS) < 0.6).astype(float)
     X[weights == 0] *= 100  # would change the statistics and the radius
-    options = {**IN_ORDER, "max_iter": 3, "standardize": standardize}
+    options = {**IN_ORDER, "max_iter": 3, "scaling": scaling}
     weighted = KernelPerceptron(**options).fit(X, y, sample_weight=weights)
     kept = np.flatnonzero(weights)
     absent = KernelPerceptron(**options).fit(X[kept], y[kept])
@@ -193,7 +193,7 @@ def test_bad_options(options, message):
 
 def test_a_function_with_sparse_inputs_to_standardise():
     X, y = noisy(20)
-    with pytest.raises(ValueError, match="standardize=False"):
+    with pytest.raises(ValueError, match="scaling=None"):
         KernelPerceptron(kernel=rbf_kernel).fit(sp.csr_array(X), y)
 
 

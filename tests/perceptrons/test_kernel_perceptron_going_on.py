@@ -126,7 +126,7 @@ def test_early_stopping_with_a_precomputed_kernel(given):
     T, s = noisy(100, seed=1)
     options = {
         "gamma": 0.5,
-        "standardize": False,
+        "scaling": None,
         "radius": 0.75,
         "early_stopping": True,
         "random_state": 0,

@@ -45,7 +45,7 @@ def test_gamma_by_name():
     assert KernelPerceptron(**{**options, "gamma": "auto"}).fit(X, y).gamma_ == 0.25
     raw = KernelPerceptron(**{**options, "gamma": "scale"}).fit(X, y)
     assert raw.gamma_ == pytest.approx(1 / (4 * X.var()))
-    scaled = KernelPerceptron(**{**options, "gamma": "scale", "standardize": True}).fit(X, y)
+    scaled = KernelPerceptron(**{**options, "gamma": "scale", "scaling": "standard"}).fit(X, y)
     assert scaled.gamma_ == pytest.approx(1 / (4 * StandardScaler().fit_transform(X).var()))
 
 
@@ -56,19 +56,17 @@ def test_sparse_inputs_standardised_are_dense_inputs_standardised(kernel, classe
     options = {**IN_ORDER, "max_iter": 3, "kernel": kernel, "coef0": 1.0, "radius": 1.0}
     dense = KernelPerceptron(**options).fit(X, y)
     sparse = KernelPerceptron(**options).fit(sp.csr_array(X), y)
-    explicit = KernelPerceptron(**options, standardize=False).fit(
-        StandardScaler().fit_transform(X), y
-    )
+    explicit = KernelPerceptron(**options, scaling=None).fit(StandardScaler().fit_transform(X), y)
     assert sp.issparse(sparse.support_vectors_)
     assert_same_machine(dense, sparse)
     assert_same_machine(dense, explicit)
 
 
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize("trained_on", [np.asarray, sp.csr_array])
-def test_a_machine_takes_the_other_layout_too(trained_on, standardize):
+def test_a_machine_takes_the_other_layout_too(trained_on, scaling):
     X, y = noisy()
-    clf = KernelPerceptron(max_iter=2, tol=None, standardize=standardize, random_state=0)
+    clf = KernelPerceptron(max_iter=2, tol=None, scaling=scaling, random_state=0)
     clf.fit(trained_on(X + 1.0 * (X != 0)), y)
     other = X[:50]
     np.testing.assert_allclose(
@@ -106,11 +104,11 @@ def test_a_precomputed_kernel_is_the_named_one(classes, sparse):
     )
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-def test_a_function_is_a_kernel_too(standardize):
+@pytest.mark.parametrize("scaling", [None, "standard"])
+def test_a_function_is_a_kernel_too(scaling):
     X, y = noisy()
     T, _ = noisy(50, seed=1)
-    options = {**PLAIN, "max_iter": 3, "standardize": standardize, "radius": None}
+    options = {**PLAIN, "max_iter": 3, "scaling": scaling, "radius": None}
     named = KernelPerceptron(kernel="poly", coef0=1.0, **options).fit(X, y)
     function = KernelPerceptron(
         kernel=lambda A, B: polynomial_kernel(A, B, 3, 0.5, 1.0), **options

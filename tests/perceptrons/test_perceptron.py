@@ -18,7 +18,7 @@ LAYOUTS = {
     for dtype in (np.float64, np.float32)
 }
 layouts = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-standardized = pytest.mark.parametrize("standardize", [False, True], ids=["raw", "standardize"])
+standardized = pytest.mark.parametrize("scaling", [None, "standard"], ids=["raw", "standard"])
 both = pytest.mark.parametrize("Model", [Perceptron, MarginPerceptron])
 
 
@@ -70,16 +70,16 @@ def assert_same_function(clf, data, expected):
 @standardized
 @given(problems())
 @quick
-def test_perceptron_is_algorithm_3_1(layout, standardize, problem):
+def test_perceptron_is_algorithm_3_1(layout, scaling, problem):
     X, y, _ = problem
     make, dtype = layout
     data = make(X.astype(dtype))
-    clf = model(Perceptron, standardize=standardize).fit(data, y)
-    Z = standardised(X) if standardize else X
+    clf = model(Perceptron, scaling=scaling).fit(data, y)
+    Z = standardised(X) if scaling else X
     w, b, mistakes = reference.perceptron(Z, 2.0 * y - 1, visits(clf, len(y)))
     assert clf.n_updates_ == mistakes
     assert_same_function(clf, data, Z @ w + b)
-    if not standardize:
+    if not scaling:
         assert_allclose(clf.coef_[0], w, rtol=1e-10, atol=1e-10)
         assert_allclose(clf.intercept_, [b], rtol=1e-10, atol=1e-10)
 
@@ -88,12 +88,12 @@ def test_perceptron_is_algorithm_3_1(layout, standardize, problem):
 @standardized
 @given(problems(), st.sampled_from([0.5, 1.0, 3.0]))
 @quick
-def test_margin_perceptron_is_algorithm_8_1(layout, standardize, problem, margin):
+def test_margin_perceptron_is_algorithm_8_1(layout, scaling, problem, margin):
     X, y, _ = problem
     make, dtype = layout
     data = make(X.astype(dtype))
-    clf = model(MarginPerceptron, standardize=standardize, margin=margin).fit(data, y)
-    Z = standardised(X) if standardize else X
+    clf = model(MarginPerceptron, scaling=scaling, margin=margin).fit(data, y)
+    Z = standardised(X) if scaling else X
     order = visits(clf, len(y))
     w, b, updates = reference.margin_perceptron(Z, 2.0 * y - 1, order, 0.0371, margin)
     assert clf.n_updates_ == updates
@@ -104,12 +104,12 @@ def test_margin_perceptron_is_algorithm_8_1(layout, standardize, problem, margin
 @standardized
 @given(problems())
 @quick
-def test_sample_weights_multiply_the_steps(layout, standardize, problem):
+def test_sample_weights_multiply_the_steps(layout, scaling, problem):
     X, y, weights = problem
     make, dtype = layout
     data = make(X.astype(dtype))
-    clf = model(MarginPerceptron, standardize=standardize).fit(data, y, weights)
-    Z = standardised(X, weights) if standardize else X
+    clf = model(MarginPerceptron, scaling=scaling).fit(data, y, weights)
+    Z = standardised(X, weights) if scaling else X
     w, b = reference.stochastic_gradient(
         Z, 2.0 * y - 1, visits(clf, len(y)), 0.0371, criteria.Margin(1.0), weights
     )
@@ -120,12 +120,12 @@ def test_sample_weights_multiply_the_steps(layout, standardize, problem):
 @standardized
 @given(problems())
 @quick
-def test_average_is_the_mean_over_all_steps(layout, standardize, problem):
+def test_average_is_the_mean_over_all_steps(layout, scaling, problem):
     X, y, _ = problem
     make, dtype = layout
     data = make(X.astype(dtype))
-    clf = model(Perceptron, standardize=standardize, average=True).fit(data, y)
-    Z = standardised(X) if standardize else X
+    clf = model(Perceptron, scaling=scaling, average=True).fit(data, y)
+    Z = standardised(X) if scaling else X
     w, b = reference.averaged_perceptron(Z, 2.0 * y - 1, visits(clf, len(y)))
     assert_same_function(clf, data, Z @ w + b)
 
@@ -134,18 +134,18 @@ def test_average_is_the_mean_over_all_steps(layout, standardize, problem):
 @standardized
 @given(problems())
 @quick
-def test_without_intercept_only_the_weights_move(layout, standardize, problem):
+def test_without_intercept_only_the_weights_move(layout, scaling, problem):
     X, y, _ = problem
     make, dtype = layout
     data = make(X.astype(dtype))
-    clf = model(MarginPerceptron, standardize=standardize, fit_intercept=False).fit(data, y)
-    Z, signs = standardised(X) if standardize else X, 2.0 * y - 1
+    clf = model(MarginPerceptron, scaling=scaling, fit_intercept=False).fit(data, y)
+    Z, signs = standardised(X) if scaling else X, 2.0 * y - 1
     w = np.zeros(X.shape[1])
     for i in visits(clf, len(y)):
         if signs[i] * (w @ Z[i]) <= 1:
             w = w + 0.0371 * signs[i] * Z[i]
     assert_same_function(clf, data, Z @ w)
-    if not standardize:
+    if not scaling:
         assert_array_equal(clf.intercept_, [0.0])
 
 
@@ -153,7 +153,7 @@ def test_schedule_sets_the_step_of_each_epoch():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 4)), rng.integers(0, 2, 50)
     clf = MarginPerceptron(
-        learning_rate=0.1, decay=0.5, max_iter=3, tol=None, shuffle=False, standardize=False
+        learning_rate=0.1, decay=0.5, max_iter=3, tol=None, shuffle=False, scaling=None
     ).fit(X, y)
     w, b = np.zeros(4), 0.0
     for epoch in range(3):
@@ -170,14 +170,14 @@ def test_schedule_sets_the_step_of_each_epoch():
 @standardized
 @given(problems(n_classes=3), st.booleans())
 @quick
-def test_csr_is_dense(Model, standardize, problem, average):
+def test_csr_is_dense(Model, scaling, problem, average):
     X, y, weights = problem
-    options = {"standardize": standardize, "average": average, "shuffle": True, "random_state": 3}
+    options = {"scaling": scaling, "average": average, "shuffle": True, "random_state": 3}
     dense = model(Model, **options).fit(X, y, weights)
     sparse = model(Model, **options).fit(sp.csr_array(X), y, weights)
     assert_allclose(dense.decision_function(X), sparse.decision_function(X), rtol=1e-9, atol=1e-9)
     assert sparse.n_updates_ == dense.n_updates_
-    assert_allclose(sparse.feature_mean_, dense.feature_mean_, atol=1e-12)
+    assert_allclose(sparse.feature_offset_, dense.feature_offset_, atol=1e-12)
     assert_allclose(sparse.feature_scale_, dense.feature_scale_, atol=1e-12)
 
 
@@ -189,8 +189,8 @@ def test_csr_stored_in_any_way_is_the_same_matrix(Model, index):
     indices = np.array([2, 0, 2, 1, 0, 1, 2, 1], dtype=index)
     X = sp.csr_array((np.arange(-3.0, 5.0), indices, indptr), shape=(4, 3))
     before = [a.copy() for a in (X.data, X.indices, X.indptr)]
-    clf = model(Model, standardize=True).fit(X, [0, 1, 0, 1])
-    dense = model(Model, standardize=True).fit(X.toarray(), [0, 1, 0, 1])
+    clf = model(Model, scaling="standard").fit(X, [0, 1, 0, 1])
+    dense = model(Model, scaling="standard").fit(X.toarray(), [0, 1, 0, 1])
     assert_allclose(clf.coef_, dense.coef_, rtol=1e-12)
     assert_allclose(clf.feature_scale_, dense.feature_scale_, rtol=1e-12)
     for a, b in zip(before, (X.data, X.indices, X.indptr), strict=True):
@@ -201,23 +201,23 @@ def test_csr_stored_in_any_way_is_the_same_matrix(Model, index):
 def test_memory_that_is_strided_or_unaligned(Model):
     rng = np.random.default_rng(0)
     X, y = np.round(rng.normal(size=(50, 7))), np.arange(50) % 2
-    expected = model(Model, standardize=True).fit(sp.csr_array(X), y).coef_
+    expected = model(Model, scaling="standard").fit(sp.csr_array(X), y).coef_
     strided = sp.csr_array(X)
     strided.data, strided.indices = (np.repeat(a, 2)[::2] for a in (strided.data, strided.indices))
-    assert_array_equal(model(Model, standardize=True).fit(strided, y).coef_, expected)
+    assert_array_equal(model(Model, scaling="standard").fit(strided, y).coef_, expected)
     unaligned = np.empty(X.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(X.shape)
     unaligned[:] = X
-    assert_allclose(model(Model, standardize=True).fit(unaligned, y).coef_, expected, rtol=1e-9)
+    assert_allclose(model(Model, scaling="standard").fit(unaligned, y).coef_, expected, rtol=1e-9)
 
 
 @both
 @standardized
-def test_float32_is_close_to_float64(Model, standardize):
+def test_float32_is_close_to_float64(Model, scaling):
     rng = np.random.default_rng(0)
     X = rng.normal(1.0, 2.0, size=(400, 12))
     y = X @ rng.normal(size=12) + rng.normal(size=400) > 0
-    double = model(Model, standardize=standardize, average=True).fit(X, y)
-    single = model(Model, standardize=standardize, average=True).fit(X.astype(np.float32), y)
+    double = model(Model, scaling=scaling, average=True).fit(X, y)
+    single = model(Model, scaling=scaling, average=True).fit(X.astype(np.float32), y)
     assert single.coef_.dtype == np.float64
     assert np.mean(single.predict(X) == double.predict(X)) > 0.98
     scale = np.abs(double.decision_function(X)).max()
@@ -228,9 +228,9 @@ def test_float32_is_close_to_float64(Model, standardize):
 @standardized
 @given(problems())
 @quick
-def test_label_flip_is_sign_flip(Model, standardize, problem):
+def test_label_flip_is_sign_flip(Model, scaling, problem):
     X, y, weights = problem
-    options = {"standardize": standardize, "average": True}
+    options = {"scaling": scaling, "average": True}
     clf = model(Model, **options).fit(X, y, weights)
     flipped = model(Model, **options).fit(X, 1 - y, weights)
     assert_array_equal(flipped.coef_, -clf.coef_)
@@ -270,11 +270,11 @@ def test_same_seed_is_the_same_model_on_any_number_of_threads(Model, n_classes, 
     X, y = make(rng.normal(size=(300, 21))), rng.integers(0, n_classes, 300)
     first, *others = (
         model(
-            Model, shuffle=True, random_state=5, standardize=True, average=True, n_jobs=n_jobs
+            Model, shuffle=True, random_state=5, scaling="standard", average=True, n_jobs=n_jobs
         ).fit(X, y)
         for n_jobs in (1, None, 2, 200_000)
     )
-    other = model(Model, shuffle=True, random_state=6, standardize=True).fit(X, y)
+    other = model(Model, shuffle=True, random_state=6, scaling="standard").fit(X, y)
     for clf in others:
         assert_array_equal(clf.coef_, first.coef_)
         assert_array_equal(clf.intercept_, first.intercept_)
@@ -287,10 +287,10 @@ def test_same_seed_is_the_same_model_on_any_number_of_threads(Model, n_classes, 
 @standardized
 @given(problems(n_classes=3))
 @quick
-def test_multiclass_is_one_against_rest(Model, standardize, problem):
+def test_multiclass_is_one_against_rest(Model, scaling, problem):
     X, y, weights = problem
-    clf = model(Model, standardize=standardize).fit(X, y, weights)
-    singles = [model(Model, standardize=standardize).fit(X, y == k, weights) for k in range(3)]
+    clf = model(Model, scaling=scaling).fit(X, y, weights)
+    singles = [model(Model, scaling=scaling).fit(X, y == k, weights) for k in range(3)]
     assert_allclose(clf.coef_, np.vstack([s.coef_ for s in singles]), rtol=1e-9, atol=1e-12)
     scores = np.column_stack([s.decision_function(X) for s in singles])
     assert_allclose(clf.decision_function(X), scores, rtol=1e-9, atol=1e-9)
@@ -305,13 +305,13 @@ def test_multiclass_is_one_against_rest(Model, standardize, problem):
 @standardized
 @given(problems(min_rows=30), st.booleans(), st.booleans())
 @quick
-def test_zero_weight_is_absence(Model, standardize, problem, average, early_stopping):
+def test_zero_weight_is_absence(Model, scaling, problem, average, early_stopping):
     X, y, weights = problem
     weights[::3] = 0.0
     here = weights > 0
     if min(np.bincount(y[here], minlength=2)) < 4:
         return
-    options = {"standardize": standardize, "average": average, "early_stopping": early_stopping}
+    options = {"scaling": scaling, "average": average, "early_stopping": early_stopping}
     options |= {"shuffle": True, "random_state": 0, "validation_fraction": 0.3}
     clf = model(Model, **options).fit(X, y, weights)
     absent = model(Model, **options).fit(X[here], y[here], weights[here])
@@ -355,8 +355,8 @@ def test_constant_columns_do_not_matter(Model, make, constant):
     n = 20_000  # enough for the sum of a column to be rounded
     X, y = rng.normal(size=(n, 3)), rng.integers(0, 2, n)
     wider = np.insert(X, 1, constant, axis=1)
-    clf = model(Model, standardize=True, max_iter=1).fit(make(wider), y)
-    without = model(Model, standardize=True, max_iter=1).fit(make(X), y)
+    clf = model(Model, scaling="standard", max_iter=1).fit(make(wider), y)
+    without = model(Model, scaling="standard", max_iter=1).fit(make(X), y)
     assert clf.feature_scale_[1] == 1.0
     assert clf.coef_[0, 1] == pytest.approx(0.0, abs=1e-6 * np.abs(clf.coef_).max())
     assert np.mean(clf.predict(make(wider)) == without.predict(make(X))) > 0.999
@@ -365,7 +365,7 @@ def test_constant_columns_do_not_matter(Model, make, constant):
 def test_long_constant_columns_are_found():
     X = np.column_stack([np.full(200_000, 0.1), np.tile([-1.0, 1.0], 100_000)])
     clf = model(MarginPerceptron, max_iter=1).fit(X, X[:, 1])
-    assert_allclose(clf.feature_mean_, [0.1, 0.0], rtol=1e-14)
+    assert_allclose(clf.feature_offset_, [0.1, 0.0], rtol=1e-14)
     assert_array_equal(clf.feature_scale_, [1.0, 1.0])
     assert abs(clf.coef_[0, 0]) < 1e-9
 
@@ -378,7 +378,7 @@ def test_big_offsets_are_standardised_away(Model, make):
     # stores such data sparsely, but what is lost must stay within reason.
     offset = 1e6 if make is np.asarray else 1e4
     X, y = rng.normal(size=(500, 6)) + offset, rng.integers(0, 2, 500)
-    clf = model(Model, standardize=True).fit(make(X), y)
+    clf = model(Model, scaling="standard").fit(make(X), y)
     Z = standardised(X)
     order, signs = visits(clf, 500), 2.0 * y - 1
     if Model is Perceptron:
@@ -401,7 +401,7 @@ def test_partial_fit_in_pieces_is_one_epoch(Model, layout, problem, size, averag
     X, y, weights = problem
     make, dtype = layout
     X = X.astype(dtype)
-    options = {"standardize": False, "average": average}
+    options = {"scaling": None, "average": average}
     whole = model(Model, max_iter=1, **options).fit(make(X), y, weights)
     clf = model(Model, **options)
     for i in range(0, len(y), size):
@@ -419,14 +419,14 @@ def test_partial_fit_in_pieces_is_one_epoch(Model, layout, problem, size, averag
 def test_partial_fit_keeps_running_moments(Model, layout, problem, size):
     X, y, weights = problem
     make, dtype = layout
-    clf = model(Model, standardize=True)
+    clf = model(Model, scaling="standard")
     for i in range(0, len(y), size):
         part = slice(i, i + size)
         clf.partial_fit(
             make(X[part].astype(dtype)), y[part], classes=[0, 1], sample_weight=weights[part]
         )
-    whole = model(Model, standardize=True).fit(make(X.astype(dtype)), y, weights)
-    assert_allclose(clf.feature_mean_, whole.feature_mean_, rtol=1e-9, atol=1e-12)
+    whole = model(Model, scaling="standard").fit(make(X.astype(dtype)), y, weights)
+    assert_allclose(clf.feature_offset_, whole.feature_offset_, rtol=1e-9, atol=1e-12)
     assert_allclose(clf.feature_scale_, whole.feature_scale_, rtol=1e-9, atol=1e-12)
 
 
@@ -436,13 +436,13 @@ def test_new_statistics_do_not_change_the_model(average):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 4))
     y = X[:, 0] > 0
-    clf = Perceptron(standardize=True, average=average, max_iter=10_000, tol=None).fit(X, y)
+    clf = Perceptron(scaling="standard", average=average, max_iter=10_000, tol=None).fit(X, y)
     assert clf.stop_reason_ == "no_update"
-    fixed = Perceptron(standardize=True, max_iter=10_000, tol=None).fit(X, y)
+    fixed = Perceptron(scaling="standard", max_iter=10_000, tol=None).fit(X, y)
     more = rng.normal(5.0, 3.0, size=(80, 4))
-    before, mean, w = clf.decision_function(X), clf.feature_mean_, clf._state["w"].copy()
+    before, mean, w = clf.decision_function(X), clf.feature_offset_, clf._state["w"].copy()
     clf.partial_fit(more, fixed.predict(more))
-    assert np.all(np.abs(clf.feature_mean_ - mean) > 0.5)
+    assert np.all(np.abs(clf.feature_offset_ - mean) > 0.5)
     assert_allclose(clf._state["w"], w, rtol=1e-9, atol=1e-12)
     if not average:  # the average moves towards the weights that stay
         assert_allclose(clf.decision_function(X), before, rtol=1e-9, atol=1e-9)
@@ -452,7 +452,7 @@ def test_new_statistics_do_not_change_the_model(average):
 def test_partial_fit_goes_on_after_fit(Model):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
-    clf = model(Model, standardize=False, max_iter=2).fit(X, y).partial_fit(X, y)
-    three = model(Model, standardize=False, max_iter=3).fit(X, y)
+    clf = model(Model, scaling=None, max_iter=2).fit(X, y).partial_fit(X, y)
+    three = model(Model, scaling=None, max_iter=3).fit(X, y)
     assert_allclose(clf.coef_, three.coef_, rtol=1e-12)
     assert len(clf.history_) == 3

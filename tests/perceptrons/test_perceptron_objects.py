@@ -112,7 +112,9 @@ def test_nested_parameters_and_grid_search():
 def test_copies_predict_and_learn_alike(Model, average, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 4)), rng.integers(0, 3, 80)
-    clf = Model(**IN_ORDER, standardize=True, average=average, feature_map=Nystroem(n_components=9))
+    clf = Model(
+        **IN_ORDER, scaling="standard", average=average, feature_map=Nystroem(n_components=9)
+    )
     clf.set_params(feature_map__random_state=0).fit(X, y)
     joblib.dump(clf, tmp_path / "model")
     for copy in (pickle.loads(pickle.dumps(clf)), joblib.load(tmp_path / "model")):
@@ -140,7 +142,9 @@ def test_fit_leaves_its_inputs_alone(Model, make, dtype):
     before = values.copy(), y.copy(), weights.copy()
     for array in (values, y, weights):
         array.flags.writeable = False
-    clf = Model(**IN_ORDER, standardize=True, average=True, early_stopping=True).fit(X, y, weights)
+    clf = Model(**IN_ORDER, scaling="standard", average=True, early_stopping=True).fit(
+        X, y, weights
+    )
     clf.set_params(early_stopping=False).partial_fit(X, y, sample_weight=weights)
     for a, b in zip(before, (values, y, weights), strict=True):
         assert_array_equal(a, b)

@@ -22,7 +22,7 @@ LAYOUTS = {
     for dtype in (np.float64, np.float32)
 }
 layouts = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-standardized = pytest.mark.parametrize("standardize", [False, True], ids=["raw", "standardize"])
+standardized = pytest.mark.parametrize("scaling", [None, "standard"], ids=["raw", "standard"])
 schedules = pytest.mark.parametrize("schedule", ["inverse", "constant", "decay"])
 pytestmark = pytest.mark.filterwarnings("ignore:.*Theorem 8:sklearn.exceptions.ConvergenceWarning")
 RATE = 0.0371
@@ -73,12 +73,12 @@ def objective(clf, X, y, weights=1.0):
 @schedules
 @given(problems(), st.booleans(), st.sampled_from([1e-3, 0.2, 5.0, 1 / RATE]))
 @quick
-def test_equation_8_16(layout, standardize, schedule, problem, average, mu):
+def test_equation_8_16(layout, scaling, schedule, problem, average, mu):
     X, y = problem
     make, dtype = layout
     data = make(X.astype(dtype))
-    clf = model(mu=mu, standardize=standardize, schedule=schedule, average=average).fit(data, y)
-    Z = standardised(X) if standardize else X
+    clf = model(mu=mu, scaling=scaling, schedule=schedule, average=average).fit(data, y)
+    Z = standardised(X) if scaling else X
     order = np.tile(np.arange(len(y)), 3)
     w, b, mean_w, mean_b = reference.sgd_svm(
         Z, 2.0 * y - 1, order, rates(schedule, len(y), 3, mu), mu
@@ -96,7 +96,7 @@ def test_the_dual_view_is_the_same_machine(schedule, problem, mu):
     signs, order = 2.0 * y - 1, np.tile(np.arange(len(y)), 3)
     steps = rates(schedule, len(y), 3, mu)
     alpha, b = reference.dual_sgd_svm(X @ X.T, signs, order, steps, mu)
-    clf = model(mu=mu, standardize=False, schedule=schedule, average=False).fit(X, y)
+    clf = model(mu=mu, scaling=None, schedule=schedule, average=False).fit(X, y)
     assert_allclose(clf.coef_[0], (alpha * signs) @ X / mu, rtol=1e-9, atol=1e-9)
     assert_allclose(clf.intercept_, [b], rtol=1e-9, atol=1e-9)
     assert np.all((alpha >= 0) & (alpha <= 1))
@@ -144,7 +144,7 @@ def test_weights_are_those_of_svc():
     weights, mu = np.random.default_rng(0).uniform(0, 4, len(y)), 0.05
     weights[::5] = 0.0  # absent: L is the number of the others
     n = np.count_nonzero(weights)
-    clf = SGDSVC(mu=mu, max_iter=400, tol=None, standardize=False, random_state=0)
+    clf = SGDSVC(mu=mu, max_iter=400, tol=None, scaling=None, random_state=0)
     Z = standardised(X)
     clf.fit(Z, y, weights)
     exact = SVC(kernel="linear", C=clf.C_, tol=1e-6).fit(Z, y, weights)
@@ -211,7 +211,7 @@ def test_epochs_of_earlier_calls_count():
 def test_an_epoch_without_updates_is_not_the_end():
     """The weights go on shrinking until examples come back inside the margin."""
     X, y = np.array([[-5.0], [5.0]]), [0, 1]
-    clf = model(mu=1.0, max_iter=200, standardize=False, average=False).fit(X, y)
+    clf = model(mu=1.0, max_iter=200, scaling=None, average=False).fit(X, y)
     updates = [record["updates"] for record in clf.history_]
     assert clf.n_iter_ == 200
     assert 0 in updates
@@ -241,7 +241,7 @@ def test_partial_fit_in_pieces_is_one_epoch(layout, problem, size, average):
     X, y = problem
     make, dtype = layout
     X = X.astype(dtype)
-    options = {"standardize": False, "average": average}
+    options = {"scaling": None, "average": average}
     whole = model(max_iter=1, **options).fit(make(X), y)
     clf = model(**options)
     for i in range(0, len(y), size):
@@ -271,9 +271,9 @@ def test_warm_start_goes_on_where_fit_stopped(schedule, average):
 @standardized
 @given(problems(n_classes=3), st.booleans())
 @quick
-def test_csr_is_dense_and_classes_are_separate_machines(standardize, problem, average):
+def test_csr_is_dense_and_classes_are_separate_machines(scaling, problem, average):
     X, y = problem
-    options = {"standardize": standardize, "average": average}
+    options = {"scaling": scaling, "average": average}
     dense = model(**options).fit(X, y)
     sparse = model(**options, n_jobs=2).fit(sp.csr_array(X), y)
     scores = dense.decision_function(X)

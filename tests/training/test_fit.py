@@ -193,7 +193,7 @@ def test_time_limit_within_an_epoch(monkeypatch):
 @pytest.mark.parametrize("max_iter", [1, 20])
 def test_divergence_is_an_error_that_says_what_to_do(learning_rate, max_iter):
     clf = MarginPerceptron(
-        learning_rate=learning_rate, schedule="constant", standardize=False, max_iter=max_iter
+        learning_rate=learning_rate, schedule="constant", scaling=None, max_iter=max_iter
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is said once

@@ -1,4 +1,4 @@
-"""The models by name, for the command line and the demo."""
+"""The models that the command line trains, by name."""
 
 from typing import Any
 

@@ -13,8 +13,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.labels import counted_rows
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.hard.example_block import Share
 from widemargin.mixtures.hard.targets import Goal
 
@@ -95,8 +95,8 @@ class Facts:
     count: int
     low: FloatArray
     high: FloatArray
-    inputs: Standardization
-    targets: Standardization | None  # of a regression
+    inputs: Scaling
+    targets: Scaling | None  # of a regression
     classes: ArrayLike
     counts: ArrayLike
     sparse: bool
@@ -109,13 +109,14 @@ class Facts:
             rows = np.stack([self.inputs.mean - spread, self.inputs.mean + spread])
         return sp.csr_matrix(rows) if self.sparse else rows
 
-    def scaled_moments(self, scaler: Any) -> Standardization:
-        """Moments of inputs that a scaler has changed; it treats each by a line."""
+    def scaled_moments(self, scaler: Any) -> Scaling:
+        """Statistics of inputs that a scaler has changed by a line with a positive slope."""
         if scaler is None:
             return self.inputs
         mean, spread = self.inputs.mean, np.sqrt(self.inputs.variance)
-        rows = scaler.transform(np.stack([mean, mean + spread]))
-        return Standardization(rows[0], (rows[1] - rows[0]) ** 2, self.inputs.weight)
+        rows = scaler.transform(np.stack([mean, mean + spread, self.low, self.high]))
+        variance = (rows[1] - rows[0]) ** 2
+        return replace(self.inputs, mean=rows[0], variance=variance, low=rows[2], high=rows[3])
 
 
 def _counts(X: Any, weights: Any) -> bool:
@@ -127,8 +128,7 @@ def facts_of(model: Any, X: Any, y: Any, weights: Any) -> Facts | None:
     if not _counts(X, weights):
         return None
     X, y = model._check_X(X, y)
-    inputs = Standardization.empty(X.shape[1])
-    inputs.update(as_rows(X), np.arange(X.shape[0]), None)
+    inputs = Scaling.measured("minmax", X)
     sparse = sp.issparse(X)
     low, high = min_max_axis(X, axis=0) if sparse else (X.min(0), X.max(0))
     classes, counts, targets = None, None, None
@@ -136,9 +136,8 @@ def facts_of(model: Any, X: Any, y: Any, weights: Any) -> Facts | None:
         classes, counts = np.unique(y, return_counts=True)
     else:
         y, w = y.reshape(len(y), -1), model._weights(X, y, weights)
-        targets = Standardization.empty(y.shape[1])
-        rows = np.arange(len(y))
-        targets.update(as_rows(np.ascontiguousarray(y, dtype=np.float64)), rows, w)
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        targets = Scaling.measured("standard", y, weights=w)
     return Facts(len(y), low, high, inputs, targets, classes, counts, sparse)
 
 
@@ -153,9 +152,9 @@ def merged(parts: Sequence[Facts | None]) -> Facts | None:
     for part in found[1:]:
         total.count += part.count
         total.low, total.high = np.minimum(total.low, part.low), np.maximum(total.high, part.high)
-        total.inputs.merge(part.inputs.mean, part.inputs.variance, part.inputs.weight)
+        total.inputs.merge(part.inputs)
         if total.targets is not None and part.targets is not None and part.targets.weight > 0:
-            total.targets.merge(part.targets.mean, part.targets.variance, part.targets.weight)
+            total.targets.merge(part.targets)
     if total.classes is not None:
         labels = np.concatenate([part.classes for part in found])
         counts = np.concatenate([part.counts for part in found])
@@ -187,7 +186,7 @@ def make_block(
     X, y = model._check_X(X, y)
     weights = model._weights(X, y, weights)
     share = Share(model._scaled(X), replace(goal, y=model._encode(y)), weights)
-    rows = np.arange(len(share)) if weights is None else np.flatnonzero(weights)
+    rows = counted_rows(len(share), weights)
     out = int(held * len(rows))
     if out:
         mixed = np.random.RandomState([seed, number]).permutation(rows)

@@ -16,7 +16,7 @@ import numpy as np
 from widemargin._typing import FloatArray, IntArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster, ClusterLost
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.gater import Gater, UniformGater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
@@ -57,7 +57,7 @@ class ClusterLearner:
         n_experts: int,
         goal: Goal,
         setting: Setting,
-        moments: Standardization,
+        moments: Scaling,
         *,
         validated: bool = False,
     ) -> None:

@@ -106,7 +106,7 @@ def density(gater: GaussianGater, seed: int, k: int, pieces: Sequence[Share | No
     """The Gaussians of an expert (Algorithm 6.2), and the weight of its examples."""
     found = [piece for piece in pieces if piece is not None]
     start = gater._experts()[k] if hasattr(gater, "means_") else None
-    X = joined(found).X if found else np.zeros((0, len(gater.feature_mean_)))
+    X = joined(found).X if found else np.zeros((0, len(gater.feature_offset_)))
     weight = sum(float(piece.counted.sum()) for piece in found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

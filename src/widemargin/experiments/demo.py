@@ -1,4 +1,4 @@
-"""`widemargin demo`: every model on data that needs no download, one table and one picture."""
+"""`widemargin demo`: several models on data that need no download, a table and a picture."""
 
 import os
 import time
@@ -22,7 +22,7 @@ __all__ = ["DemoRow", "demo_data", "draw_boundaries", "run_models"]
 
 @dataclass(frozen=True)
 class Contestant:
-    """A model of the demo, and how many training rows it gets at the most."""
+    """A model of the demo, and the largest number of training rows it gets."""
 
     label: str
     make: Callable[[], Any]
@@ -30,8 +30,8 @@ class Contestant:
 
 
 CONTESTANTS = (
-    Contestant("Perceptron", lambda: Perceptron(standardize=True)),
-    Contestant("Perceptron, averaged", lambda: Perceptron(standardize=True, average=True)),
+    Contestant("Perceptron", lambda: Perceptron(scaling="standard")),
+    Contestant("Perceptron, averaged", lambda: Perceptron(scaling="standard", average=True)),
     Contestant("Margin Perceptron", lambda: MarginPerceptron(random_state=0)),
     Contestant(
         "Margin Perceptron, early stopping",
@@ -56,11 +56,11 @@ CONTESTANTS = (
 
 @dataclass(frozen=True)
 class DemoRow:
-    """What the table shows of one model."""
+    """One row of the table."""
 
     model: str
     train_rows: int
-    error: float  # per cent, on test rows
+    error: float  # percentage of test rows
     seconds: float
     updates: int
     support_vectors: int | None
@@ -68,7 +68,7 @@ class DemoRow:
 
 
 def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
-    """Forest where WIDEMARGIN_DATA has it, else scikit-learn's digits."""
+    """Forest if WIDEMARGIN_DATA is set, otherwise the digits of scikit-learn."""
     if os.environ.get("WIDEMARGIN_DATA"):
         data = fetch_forest(split="thesis")
         return "Forest (100,000 rows)", (data.X_train, data.X_test, data.y_train, data.y_test)
@@ -78,7 +78,7 @@ def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
 
 
 def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
-    """Trains and tests the models one after the other."""
+    """Train and test the models, one after the other."""
     X, X_test, y, y_test = data
     for contestant in CONTESTANTS:
         rows = min(len(X), contestant.max_rows)
@@ -101,7 +101,7 @@ def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
 
 
 def draw_boundaries(path: Path) -> None:
-    """Boundaries f = 0 and margins f = ±1 on a set that no straight line separates."""
+    """Draw boundaries f = 0 and margins f = ±1 on data that no straight line separates."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -111,7 +111,7 @@ def draw_boundaries(path: Path) -> None:
 
     X, y = make_toy_mixture(300, random_state=0)
     models = (
-        ("Perceptron", Perceptron(standardize=True)),
+        ("Perceptron", Perceptron(scaling="standard")),
         ("Margin Perceptron", MarginPerceptron(random_state=0)),
         (
             "Φ-machine: Margin Perceptron,\npolynomials of degree 2",

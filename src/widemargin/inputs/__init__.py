@@ -1,1 +1,1 @@
-"""Examples as models see them: rows, labels, standardisation, packing."""
+"""Examples as models see them: rows, labels, scaling, packing, threads."""

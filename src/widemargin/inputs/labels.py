@@ -7,7 +7,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-FEW = 16  # integers that may be classes without a further look
+MAX_COUNTED_RANGE = 16  # classes are found by counting if y holds integers this close together
 
 
 def example_weights(
@@ -16,8 +16,13 @@ def example_weights(
     sample_weight: ArrayLike,
     class_weight: ArrayLike,
     classes: ArrayLike,
+    *,
+    every_class: bool = False,
 ) -> FloatArray | None:
-    """Weights of the examples, class weights included; None when all are one."""
+    """Weights of the examples, class weights included; None when all are one.
+
+    Some weight must be positive; with `every_class`, some weight of each class.
+    """
     if sample_weight is None and class_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(
@@ -27,7 +32,35 @@ def example_weights(
         weights = weights * _class_weights(class_weight, classes, y)
         if not np.any(weights > 0):
             raise ValueError(f"class_weight={class_weight!r} gives every example weight zero")
+    if every_class:
+        totals = np.bincount(np.searchsorted(classes, y), weights=weights)
+        if not np.all(totals > 0):
+            name = np.asarray(classes).tolist()[np.argmin(totals)]
+            raise ValueError(
+                f"all examples of class {name!r} have weight zero; "
+                "give some of them a positive weight, or leave the class out"
+            )
     return np.ascontiguousarray(weights)
+
+
+def counted_rows(count: int, weights: FloatArray | None) -> IntArray:
+    """The rows to train on: all, or those whose weight is not zero."""
+    return np.arange(count) if weights is None else np.flatnonzero(weights)
+
+
+def example_errors(
+    scores: FloatArray, y: FloatArray, error_scale: FloatArray | None = None
+) -> FloatArray:
+    """1 for each misclassified example and 0 for the others; squared errors for a regression.
+
+    Scores have one column for y = ±1, one per class for codes 0..K−1, or one per target of a
+    regression, whose squared errors are added up with the factors `error_scale`.
+    """
+    if error_scale is not None:
+        return np.asarray((y - scores).astype(np.float64) ** 2 @ error_scale)
+    if scores.shape[1] > 1:
+        return np.asarray(scores.argmax(axis=1) != y, dtype=np.float64)
+    return np.asarray((scores[:, 0] > 0) != (y > 0), dtype=np.float64)
 
 
 def _class_weights(class_weight: ArrayLike, classes: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -61,19 +94,19 @@ def check_labels(y: ArrayLike) -> ArrayLike:
 def _few_integers(y: ArrayLike) -> ArrayLike:
     """The values of integers that lie close together, sorted; None for others.
 
-    Counted, which is much faster than to sort them.
+    They are counted, which is much faster than sorting them.
     """
     if not isinstance(y, np.ndarray) or y.ndim != 1 or y.dtype.kind not in "iu" or not len(y):
         return None
     low, high = int(y.min()), int(y.max())
-    if high - low >= FEW:
+    if high - low >= MAX_COUNTED_RANGE:
         return None
     return (np.flatnonzero(np.bincount((y - y.min()).astype(np.intp))) + low).astype(y.dtype)
 
 
 def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
-    """±1 for two classes, the codes 0..K−1 for more; labels outside `classes` are an error."""
-    if len(classes) == 2:  # comparing is the fastest then
+    """±1 for two classes, the codes 0..K−1 for more; labels outside `classes` raise an error."""
+    if len(classes) == 2:  # comparing is fastest then
         codes = np.asarray(y) == np.asarray(classes)[1]
         unknown = ~(codes | (np.asarray(y) == np.asarray(classes)[0]))
     else:
@@ -91,7 +124,7 @@ def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
 def target_moments(
     y: FloatArray, order: IntArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Means and variances of the targets of some examples, a column each; 1 for constant ones."""
+    """Mean and variance of each target over some examples; the variance of a constant one is 1."""
     weights = None if weights is None else weights[order]
     mean = np.average(y[order], axis=0, weights=weights)
     variance = np.average((y[order] - mean) ** 2, axis=0, weights=weights)

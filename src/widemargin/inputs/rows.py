@@ -1,4 +1,4 @@
-"""What every model needs of its data: rows for the core, labels, weights, standardisation."""
+"""Inputs as the core sees them: validated rows, dense or CSR."""
 
 from typing import Any
 
@@ -20,15 +20,22 @@ def as_rows(X: ArrayLike) -> _core.Rows:
     """Validated dense (C order) or CSR inputs, float32 or float64, as the core sees them."""
     if not sp.issparse(X):
         return _core.Rows.dense(_plain(X))
-    if not X.has_canonical_format:  # an input may be stored in parts: x_j is their sum
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X)
     return _core.Rows.sparse(
         _plain(X.data),
         _plain(X.indices, np.int32),
         _plain(X.indptr, np.int64),
         X.shape[1],
     )
+
+
+def canonical(X: ArrayLike) -> ArrayLike:
+    """X with at most one stored entry per input; entries of the same input are added up."""
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def _plain(array: ArrayLike, dtype: ArrayLike = None) -> ArrayLike:

@@ -132,7 +132,7 @@ class _State:
     @property
     def _split(self) -> bool:
         """Whether the core keeps the weights of inputs that are scaled and not centred."""
-        return self.examples.places is not None and self.examples.mean is not None
+        return self.examples.layout.columns is not None and self.examples.mean is not None
 
     def visit(self, some: IntArray, patience: float) -> tuple[int, float]:
         """A step of each of these; those not put aside come first, and are counted.

@@ -68,7 +68,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         The order of the examples in coordinate descent.
     max_iter : int, default=1000
         Epochs of coordinate descent and iterations of the interior-point method, at the most.
-    standardize : bool, default=False
+    scaling : {"standard", "minmax"} or None, default=None
         Whether to standardise the inputs, implicitly: sparse data stay sparse, and `coef_` is for
         inputs as they are given.
     time_limit : float or None, default=None
@@ -114,7 +114,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin import LinearSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = LinearSVC(loss="hinge", standardize=True, random_state=0).fit(X, y)
+    >>> clf = LinearSVC(loss="hinge", scaling="standard", random_state=0).fit(X, y)
     >>> clf.converged_, round(clf.score(X, y), 3)
     (True, 0.988)
 
@@ -122,7 +122,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
 
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> clf = LinearSVC(multi_class="crammer_singer", standardize=True, random_state=0).fit(X, y)
+    >>> clf = LinearSVC(multi_class="crammer_singer", scaling="standard", random_state=0).fit(X, y)
     >>> clf.converged_, clf.coef_.shape, clf.score(X, y)
     (True, (3, 13), 1.0)
     """
@@ -150,7 +150,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         verbose: int = 0,
         random_state: ArrayLike = None,
         max_iter: int = 1000,
-        standardize: bool = False,
+        scaling: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -167,7 +167,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
-        self.standardize = standardize
+        self.scaling = scaling
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -183,16 +183,9 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         return X, y
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
-        if weights is not None:
-            totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
-            if not np.all(totals > 0):
-                name = self.classes_.tolist()[np.argmin(totals)]
-                raise ValueError(
-                    f"all examples of class {name!r} have weight zero; "
-                    "give some of them a positive weight, or leave the class out"
-                )
-        return weights
+        return example_weights(
+            X, y, sample_weight, self.class_weight, self.classes_, every_class=True
+        )
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         if self.multi_class == "crammer_singer":
@@ -263,7 +256,7 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         The cost of an error beyond ε.
     fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter :
         As in `LinearSVC`.
-    standardize, time_limit, n_jobs, warm_start :
+    scaling, time_limit, n_jobs, warm_start :
         As in `LinearSVC`. The targets are not standardised.
 
     Attributes
@@ -306,7 +299,7 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         verbose: int = 0,
         random_state: ArrayLike = None,
         max_iter: int = 1000,
-        standardize: bool = False,
+        scaling: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -321,7 +314,7 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
-        self.standardize = standardize
+        self.scaling = scaling
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -331,10 +324,7 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         return X, np.asarray(y, dtype=np.float64)
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(X, y, sample_weight, None, None)
-        if weights is not None and not np.any(weights > 0):
-            raise ValueError("sample_weight gives every example weight zero; some must be positive")
-        return weights
+        return example_weights(X, y, sample_weight, None, None)
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         epsilon, intercept = float(self.epsilon), self._intercept

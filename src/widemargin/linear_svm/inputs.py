@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.packing import DENSITY_TO_PACK, filled, packed
+from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.packing import RowLayout
 from widemargin.inputs.rows import as_rows
+from widemargin.inputs.scaling import Scaling
 
 BLOCK = 4096  # examples that are weighted at a time: they stay in the cache
 
@@ -27,14 +27,14 @@ WORTH_A_THREAD = 1 << 19  # inputs; with fewer, one more thread would cost more 
 
 
 class LinearInputs:
-    """Validated inputs X, and x̂ = (x − mean)/scale if these are given.
+    """Validated inputs X, scaled implicitly: x̂ = (x − offset)/scale.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_samples, n_features)
         Validated inputs.
-    mean, scale : ndarray of shape (n_features,), optional
-        Of inputs that are standardised implicitly.
+    scaling : Scaling, optional
+        None leaves inputs as they are.
     threads : int
         For passes over all examples.
     """
@@ -42,13 +42,13 @@ class LinearInputs:
     def __init__(
         self,
         X: ArrayLike,
-        mean: FloatArray | None = None,
-        scale: FloatArray | None = None,
+        scaling: Scaling | None = None,
         threads: int = 1,
     ) -> None:
         self.X, self.rows = X, as_rows(X)
-        self.mean, self.scale = mean, scale
         self.count, self.width = (int(n) for n in X.shape)
+        self.scaling = Scaling.empty(None, self.width) if scaling is None else scaling
+        self.mean, self.scale = self.scaling.core_arguments
         self.stored = int(X.nnz) if sp.issparse(X) else self.count * self.width
         self.threads = min(threads, 1 + self.stored // WORTH_A_THREAD)
 
@@ -64,9 +64,7 @@ class LinearInputs:
 
     def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
         """From the weights of standardised inputs those of inputs as they are given."""
-        if self.mean is None or self.scale is None:
-            return w, b
-        return w / self.scale, b - w @ (self.mean / self.scale)
+        return self.scaling.raw(w, b)
 
     def outputs(self, points: Sequence[tuple[FloatArray, Any]]) -> FloatArray:
         """f(x) of all examples for each (w, b), in one pass.
@@ -98,38 +96,23 @@ class TrainingRows:
     """
 
     def __init__(self, inputs: LinearInputs) -> None:
-        sparse = sp.issparse(inputs.X)
-        self.mean, self.scale = inputs.mean, inputs.scale
-        self.places: IntArray | None = None  # of packed rows: the input at each place
-        self.rows = inputs.rows
+        X, scaling, sparse = inputs.X, inputs.scaling, sp.issparse(inputs.X)
+        self.layout = RowLayout.suited_to(X, scaling, sparse=scaling.kind is not None)
+        self.rows, self.mean, self.scale = self.layout.lay_out(X)
         stored = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
-        self.operations = stored + 20.0  # a visit's, about
-        if not sparse or inputs.mean is not None:
-            part = filled(inputs.X)
-            if sparse or part.mean() < DENSITY_TO_PACK:
-                self.operations = 2.0 * inputs.width * float(part.mean()) + 20.0
-                self._pack(inputs, part > 0.5)
+        if self.layout.columns is not None:
+            stored = 2.0 * inputs.width * self.layout.filled
+        self.operations = stored + 20.0  # of a visit, about
         self.norms = np.empty(inputs.count)  # ‖x̂‖²
         _core.squared_norms(self.rows, self.mean, self.scale, self.norms)
 
-    def _pack(self, inputs: LinearInputs, block: NDArray[np.bool_]) -> None:
-        self.rows, self.places = packed(inputs.rows, block, inputs.mean, inputs.scale)
-        if inputs.mean is not None and inputs.scale is not None:
-            self.mean = np.where(block, 0.0, inputs.mean / inputs.scale)[self.places]
-            self.scale = None
-
     def to_core(self, w: FloatArray) -> FloatArray:
-        """Weights of standardised inputs as the core trains them."""
-        if self.places is not None:
-            return np.ascontiguousarray(w[self.places])
-        return w / self.scale if self.scale is not None else w.copy()
+        """Weights of scaled inputs as the core trains them."""
+        return self.layout.to_core(w)
 
     def from_core(self, w: FloatArray) -> FloatArray:
-        if self.places is not None:
-            back = np.empty_like(w)
-            back[self.places] = w
-            return back
-        return w * self.scale if self.scale is not None else w.copy()
+        """The inverse of `to_core`."""
+        return self.layout.from_core(w)
 
 
 class Design:

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state
@@ -15,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.rows import decision
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.linear_svm.fit import (
     Course,
     Former,
@@ -42,7 +42,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         "tol": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither"), None],
-        "standardize": ["boolean"],
+        "scaling": SCALING_CONSTRAINT,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -159,11 +159,8 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _prepared(self, X: ArrayLike, weights: FloatArray | None) -> LinearInputs:
         if self._shared is not None and self._shared.inputs is not None:
             return self._shared.inputs
-        inputs = LinearInputs(X, threads=self._threads)
-        if self.standardize:
-            moments = Standardization.empty(inputs.width)
-            moments.update(inputs.rows, np.arange(inputs.count), weights)
-            inputs.mean, inputs.scale = moments.mean, moments.scale
+        scaling = Scaling.measured(self.scaling, X, weights=weights)
+        inputs = LinearInputs(X, scaling, threads=self._threads)
         if self._shared is not None:
             self._shared.inputs = inputs
         return inputs
@@ -193,7 +190,7 @@ class LinearMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+        return thread_count(self.n_jobs)
 
     def _options(self) -> LinearOptions:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -65,7 +65,7 @@ def linear_svm_path(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin.linear_svm import linear_svm_path
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> path = linear_svm_path(X, y, [0.01, 0.1, 1.0], loss="hinge", standardize=True)
+    >>> path = linear_svm_path(X, y, [0.01, 0.1, 1.0], loss="hinge", scaling="standard")
     >>> path.primal_objective.round(1)
     array([ 0.9,  4.3, 26.5])
     >>> path.models[1].C
@@ -96,7 +96,7 @@ class LinearSVCCV(LinearSVC):
         was scored on out of it; there must be one validation set, not folds.
     penalty, loss, dual, tol, multi_class, fit_intercept, intercept_scaling, class_weight :
         As in `LinearSVC`.
-    verbose, random_state, max_iter, standardize, time_limit, n_jobs :
+    verbose, random_state, max_iter, scaling, time_limit, n_jobs :
         As in `LinearSVC`, of each machine.
 
     Attributes
@@ -128,7 +128,7 @@ class LinearSVCCV(LinearSVC):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from widemargin import LinearSVCCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = LinearSVCCV(Cs=[0.001, 0.01, 0.1, 1.0], standardize=True).fit(X, y)
+    >>> clf = LinearSVCCV(Cs=[0.001, 0.01, 0.1, 1.0], scaling="standard").fit(X, y)
     >>> clf.scores_.shape, clf.C_, round(clf.best_score_, 3)
     ((4, 5), 0.1, 0.977)
     """
@@ -161,7 +161,7 @@ class LinearSVCCV(LinearSVC):
         verbose: int = 0,
         random_state: ArrayLike = None,
         max_iter: int = 1000,
-        standardize: bool = False,
+        scaling: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -180,7 +180,7 @@ class LinearSVCCV(LinearSVC):
         self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
-        self.standardize = standardize
+        self.scaling = scaling
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 

@@ -118,7 +118,7 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
         Adam's constant against division by zero.
     n_iter_no_change : int, default=10
         How many epochs without progress to wait.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input mean 0 and variance 1, without changing or filling the data.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
@@ -137,7 +137,7 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
         The classes.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
-        are for inputs :math:`(x - m)/s`, with `feature_mean_` and `feature_scale_`.
+        are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
     n_layers_ : int
         Layers, inputs and outputs included.
     loss_ : float
@@ -219,7 +219,7 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
         n_iter_no_change: int = 10,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         class_weight: ArrayLike = None,
         dtype: str = "float32",
         time_limit: float | None = None,
@@ -251,7 +251,7 @@ class MLPClassifier(NetworkModel, IterativeClassifier):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.n_iter_no_change = n_iter_no_change
-        self.standardize = standardize
+        self.scaling = scaling
         self.class_weight = class_weight
         self.dtype = dtype
         self.time_limit = time_limit

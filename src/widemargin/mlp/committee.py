@@ -6,21 +6,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin._typing import FloatArray, IntArray
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.labels import example_errors
+from widemargin.inputs.packing import CoreRows
 from widemargin.mlp.committee_state import (
     EXTRA_ROWS,
     UNITS,
     CommitteeRows,
     CommitteeState,
-    LaidOut,
-    block_of,
+    front_of,
     scores_of_parts,
-    statistics_of,
 )
 from widemargin.training.estimators import Examples
 from widemargin.training.loop import Tally
@@ -41,7 +38,6 @@ class CommitteeLearner:
         targets: str,
         margin: float,
         fit_intercept: bool,
-        centred: bool,
         average: bool,
         dropout: float,
         seed: int,
@@ -54,13 +50,17 @@ class CommitteeLearner:
         self.fit_intercept, self.average = fit_intercept, average
         self.dropout, self.seed = dropout, seed
         self.threads, self.lock_free = threads, lock_free
-        if centred:
-            _follow(state, examples)
-        state.block = block_of(examples.X)
-        self.layout = CommitteeRows(state.block, *statistics_of(state, centred))
-        self.rows, self.statistics = self.layout.rows(examples.X)
-        self.held_out: list[LaidOut] | None = None  # validation rows, laid out when first needed
-        self.v = self.layout.to_core(state.v)
+        layers = [
+            (v[..., :-EXTRA_ROWS, :], v[..., -EXTRA_ROWS, :])
+            for v in (state.v, state.mean_v)
+            if v is not None
+        ]
+        state.scaling.update(examples.X, examples.order, examples.weights, layers)
+        state.front = front_of(examples.X)
+        self.layout = CommitteeRows(state.scaling, state.front)
+        self.rows, self.mean, self.scale = self.layout.lay_out(examples.X)
+        self.held_out: list[CoreRows] | None = None  # validation rows, laid out when first needed
+        self.v = self.layout.units_to_core(state.v)
         if not average:
             state.mean_v = state.mean_b = None
         elif state.mean_v is None:
@@ -82,16 +82,12 @@ class CommitteeLearner:
             rng = np.random.default_rng([self.seed, m])
             part = v[m, :, :, :-1]
             part[...] = rng.uniform(-size, size, part.shape) * state.alive[:, None]
-        self.v = self.layout.to_core(state.v)
+        self.v = self.layout.units_to_core(state.v)
 
     def mean_squared_norm(self) -> float:
         """The mean of ‖x̂‖² over the examples."""
-        moments = self.state.moments
-        if self.layout.mean is None:
-            moments = Standardization.empty(self.examples.X.shape[1])
-            moments.update(as_rows(self.examples.X), self.order, self.examples.weights)
-            return float(np.sum(moments.variance + moments.mean**2))
-        return float(np.sum(moments.variance / self.state.scale**2))
+        examples = self.examples
+        return self.state.scaling.mean_squared_norm(examples.X, self.order, examples.weights)
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, committees = self.state, len(self.state.b)
@@ -119,7 +115,8 @@ class CommitteeLearner:
                 seed=self._draw(m),
                 threads=max(1, self.threads // at_once),
                 lock_free=self.lock_free,
-                **self.statistics,
+                mean=self.mean,
+                scale=self.scale,
             )
 
         if at_once == 1:
@@ -146,7 +143,7 @@ class CommitteeLearner:
         state.epochs += 1
         if self.average and state.mean_v is not None and state.mean_b is not None:
             part = (LATE + 1.0) / (LATE + state.epochs)
-            state.mean_v += np.float32(part) * (self.layout.from_core(self.v) - state.mean_v)
+            state.mean_v += np.float32(part) * (self.layout.units_from_core(self.v) - state.mean_v)
             state.mean_b += part * (state.b - state.mean_b)
 
     def validate(self) -> tuple[float, float] | None:
@@ -157,7 +154,8 @@ class CommitteeLearner:
         if self.held_out is None:
             self.held_out = list(self.layout.parts(X))
         f = scores_of_parts(self.held_out, self.layout, self.state, self.units, self.threads)
-        values, wrong = margin_criterion(f, y, self.targets, self.beta)
+        values = margin_criterion(f, y, self.targets, self.beta)
+        wrong = example_errors(f, y)
         return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
 
     def margin(self) -> float:
@@ -172,7 +170,7 @@ class CommitteeLearner:
         return {"units_active": float(part)}
 
     def _keep(self) -> None:
-        self.state.v = self.layout.from_core(self.v)
+        self.state.v = self.layout.units_from_core(self.v)
 
     def snapshot(self) -> CommitteeState:
         self._keep()
@@ -180,7 +178,7 @@ class CommitteeLearner:
 
     def restore(self, state: CommitteeState) -> None:
         self.state = deepcopy(state)
-        self.v = self.layout.to_core(self.state.v)
+        self.v = self.layout.units_to_core(self.state.v)
 
     def attributes(self) -> dict[str, Any]:
         self._keep()
@@ -191,30 +189,12 @@ class CommitteeLearner:
         }
 
 
-def _follow(state: CommitteeState, examples: Examples) -> None:
-    """Statistics with these examples too; what the units compute stays the same."""
-    moments = state.moments
-    known, mean, scale = moments.weight > 0, moments.mean.copy(), state.scale
-    moments.update(as_rows(examples.X), examples.order, examples.weights)
-    if not known:
-        return
-    for v in (state.v, state.mean_v):
-        if v is not None:  # v·(x − m)/s + a = v'·(x − m')/s' + a'
-            weights = v[..., :-EXTRA_ROWS, :]
-            shift = (moments.mean - mean) / scale
-            v[..., -EXTRA_ROWS, :] += np.einsum("...jn,j->...n", weights, shift)
-            weights *= (state.scale / scale).astype(np.float32)[:, None]
-
-
-def margin_criterion(
-    f: FloatArray, y: FloatArray, targets: str, beta: float
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """|β − margin|₊ of each example, and whether it is misclassified."""
+def margin_criterion(f: FloatArray, y: FloatArray, targets: str, beta: float) -> FloatArray:
+    """|β − margin|₊ of each example."""
     if targets == "binary":
-        return np.maximum(0.0, beta - y * f[:, 0]), (f[:, 0] > 0) != (y > 0)
+        return np.maximum(0.0, beta - y * f[:, 0])
     own = y[:, None] == np.arange(f.shape[1])
-    wrong = f.argmax(axis=1) != y
     if targets == "one_against_rest":
-        return np.maximum(0.0, beta - np.where(own, f, -f)).sum(axis=1), wrong
+        return np.asarray(np.maximum(0.0, beta - np.where(own, f, -f)).sum(axis=1))
     other = np.where(own, -np.inf, f).max(axis=1)
-    return np.maximum(0.0, beta - (f[own] - other)), wrong
+    return np.asarray(np.maximum(0.0, beta - (f[own] - other)))

@@ -11,6 +11,8 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.rows import INPUTS
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.mlp.committee import CommitteeLearner
 from widemargin.mlp.committee_state import UNITS, CommitteeState, committee_scores
 from widemargin.mlp.hat_encoder import HatEncoder
@@ -36,11 +38,11 @@ class CommitteeClassifier(IterativeClassifier):
         "decay": [_NOT_NEGATIVE],
         "power_t": [_NOT_NEGATIVE],
         "init_scale": [_NOT_NEGATIVE],
-        "standardize": ["boolean"],
+        "scaling": SCALING_CONSTRAINT,
         "encoding": [StrOptions({"auto", "hat"}), HasMethods(["fit", "transform"]), None],
         "n_jobs": [Integral, None],
     }
-    _fixed_parameters: ClassVar[tuple[str, ...]] = ("standardize", "encoding", "n_units")
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("scaling", "encoding", "n_units")
     _unit: ClassVar[str]  # what the core calls its units
 
     _state: dict[str, Any]
@@ -76,18 +78,17 @@ class CommitteeClassifier(IterativeClassifier):
             examples.X_val = self._encoded(examples.X_val)
         seed = self._seed()
         if resume:
-            state = CommitteeState.from_dict(deepcopy(self._state))
+            state = CommitteeState.from_dict(deepcopy(self._state), self.scaling)
         else:
-            committees, width = int(getattr(self, "n_committees", 1)), examples.X.shape[1]
-            state = CommitteeState.zero(committees, self._outputs, int(self.n_units), width)
-            state.scaled = self.encoder_ is None
+            committees, divide = int(getattr(self, "n_committees", 1)), self.encoder_ is None
+            scaling = Scaling.empty(self.scaling, examples.X.shape[1], divide=divide)
+            state = CommitteeState.zero(committees, self._outputs, int(self.n_units), scaling)
         learner = CommitteeLearner(
             examples,
             state,
             units=self._unit,
             targets=self._targets(),
             margin=self._beta(),
-            centred=self.standardize,
             seed=seed,
             threads=effective_n_jobs(self.n_jobs),
             visited=self._rows_done,
@@ -104,16 +105,15 @@ class CommitteeClassifier(IterativeClassifier):
     def _encoded(self, X: ArrayLike, *, fit: bool = False) -> ArrayLike:
         if fit:
             self.encoder_ = self._make_encoder(X)
-            if self.encoder_ is not None:
+            if isinstance(self.encoder_, HatEncoder):
+                self.encoder_.fit_validated(X)
+            elif self.encoder_ is not None:
                 self.encoder_.fit(X)
         if self.encoder_ is None:
             return X
-        return check_array(
-            self.encoder_.transform(X),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        if isinstance(self.encoder_, HatEncoder):
+            return self.encoder_.transform_validated(X)
+        return check_array(self.encoder_.transform(X), **INPUTS)
 
     def _make_encoder(self, X: ArrayLike) -> Any:
         if self.encoding is None:
@@ -121,7 +121,7 @@ class CommitteeClassifier(IterativeClassifier):
         if not isinstance(self.encoding, str):
             return clone(self.encoding)
         wide = self.encoding == "auto" and X.shape[1] > MOST_ENCODED
-        return HatEncoder(n_knots=None if wide else 16, standardize=self.standardize)
+        return HatEncoder(n_knots=None if wide else 16, scaling=self.scaling)
 
     def _rate(self) -> tuple[str, float, float, float]:
         return (self.schedule, self.learning_rate_, self.decay, self.power_t)
@@ -135,12 +135,12 @@ class CommitteeClassifier(IterativeClassifier):
     # ------------------------------------------------------------------------------------- results
 
     def _scores(self, X: ArrayLike) -> FloatArray:
-        state, threads = CommitteeState.from_dict(self._state), effective_n_jobs(self.n_jobs)
-        return committee_scores(self._encoded(X), state, self._unit, self.standardize, threads)
+        state = CommitteeState.from_dict(self._state, self.scaling)
+        return committee_scores(self._encoded(X), state, self._unit, effective_n_jobs(self.n_jobs))
 
     def _units(self) -> FloatArray:
         """(committees, outputs, units, inputs + 1): the weights of each unit, and its bias."""
-        v, b = CommitteeState.from_dict(self._state).model
+        v, b = CommitteeState.from_dict(self._state, self.scaling).model
         (committees, blocks, rows, _), outputs = v.shape, b.shape[1]
         v = v[:, :, : rows - 1].reshape(committees, outputs, blocks // outputs, rows - 1, UNITS)
         v = np.moveaxis(v, 3, 4).reshape(committees, outputs, -1, rows - 1)
@@ -159,4 +159,4 @@ class CommitteeClassifier(IterativeClassifier):
     @property
     def intercept_(self) -> FloatArray:
         """The output biases b."""
-        return np.asarray(CommitteeState.from_dict(self._state).model[1])
+        return np.asarray(CommitteeState.from_dict(self._state, self.scaling).model[1])

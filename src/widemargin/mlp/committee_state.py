@@ -12,22 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.packing import DENSITY_TO_PACK, filled, packed
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.packing import CoreRows, RowLayout
+from widemargin.inputs.scaling import Scaling
 
 UNITS = _core.units_per_panel
 EXTRA_ROWS = 2  # of a block: the biases of its units, and what a pass needs
 ROWS_AT_ONCE = 1 << 16  # whose outputs are computed together
 
 Weights = NDArray[np.float32]
-LaidOut = tuple[_core.Rows, dict[str, Any]]  # examples, and the statistics to go with them
 
 
 @dataclass
@@ -37,33 +34,30 @@ class CommitteeState:
     v: Weights  # (committees, outputs * blocks, inputs + 2, UNITS)
     b: FloatArray  # (committees, outputs)
     units: int  # of a committee
-    moments: Standardization
-    block: NDArray[np.bool_]  # inputs that are mostly not zero
-    scaled: bool = True  # whether inputs are divided by their deviations, not only centred
+    scaling: Scaling
+    front: NDArray[np.bool_]  # inputs that are mostly not zero
     epochs: int = 0
     mean_v: Weights | None = None  # of the weights over the epochs
     mean_b: FloatArray | None = None
     updates: int = 0
 
     @classmethod
-    def zero(cls, committees: int, outputs: int, units: int, width: int) -> "CommitteeState":
-        blocks = -(-units // UNITS)
+    def zero(cls, committees: int, outputs: int, units: int, scaling: Scaling) -> "CommitteeState":
+        blocks, width = -(-units // UNITS), len(scaling.mean)
         v = np.zeros((committees, outputs * blocks, width + EXTRA_ROWS, UNITS), dtype=np.float32)
-        b, block = np.zeros((committees, outputs)), np.ones(width, dtype=bool)
-        return cls(v, b, units, Standardization.empty(width), block)
+        return cls(v, np.zeros((committees, outputs)), units, scaling, np.ones(width, dtype=bool))
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> "CommitteeState":
-        return cls(**saved | {"moments": Standardization(**saved["moments"])})
+    def from_dict(cls, saved: dict[str, Any], kind: str | None) -> "CommitteeState":
+        saved = dict(saved)
+        if "block" in saved:  # files of format 1
+            saved["front"] = saved.pop("block")
+            saved["scaling"] = saved.pop("moments") | {"divide": saved.pop("scaled")}
+        return cls(**saved | {"scaling": Scaling.from_dict(kind, saved["scaling"])})
 
     def to_dict(self) -> dict[str, Any]:
         """A copy as plain arrays and numbers."""
-        return deepcopy(vars(self) | {"moments": vars(self.moments)})
-
-    @property
-    def scale(self) -> FloatArray:
-        """What the inputs are divided by."""
-        return self.moments.scale if self.scaled else np.ones_like(self.moments.mean)
+        return deepcopy(vars(self) | {"scaling": self.scaling.to_dict()})
 
     @property
     def blocks(self) -> int:
@@ -91,61 +85,42 @@ def _aligned(shape: Sequence[int]) -> Weights:
     return memory[start : start + size].reshape(shape)
 
 
-def block_of(X: ArrayLike) -> NDArray[np.bool_]:
+def front_of(X: ArrayLike) -> NDArray[np.bool_]:
     """The inputs that are mostly not zero: all of them, where packing is not worth it."""
-    part = filled(X)
-    worth = sp.issparse(X) or bool(part.mean() < DENSITY_TO_PACK)
-    return part > 0.5 if worth else np.ones_like(part, dtype=bool)
+    layout = RowLayout.suited_to(X, Scaling.empty(None, X.shape[1]))
+    return np.ones(X.shape[1], dtype=bool) if layout.front is None else layout.front
 
 
-class CommitteeRows:
-    """How examples are laid out for committees: dense, or packed with a block of inputs."""
+class CommitteeRows(RowLayout):
+    """How examples and weights are laid out for committees."""
 
-    def __init__(
-        self, block: NDArray[np.bool_], mean: FloatArray | None, scale: FloatArray | None
-    ) -> None:
-        self.block, self.mean, self.scale = block, mean, scale
-        self.inputs = np.argsort(~block, kind="stable")  # the input at each place
-
-    def parts(self, X: ArrayLike) -> Iterator[LaidOut]:
+    def parts(self, X: ArrayLike) -> Iterator[CoreRows]:
         """Examples in this layout, some at a time."""
-        return (self.rows(X[part]) for part in gen_batches(X.shape[0], ROWS_AT_ONCE))
+        return (self.lay_out(X[part]) for part in gen_batches(X.shape[0], ROWS_AT_ONCE))
 
-    def rows(self, X: ArrayLike) -> LaidOut:
-        """Examples in this layout, and the statistics to go with them."""
-        rows = as_rows(X)
-        if not sp.issparse(X) and self.block.all():
-            return rows, {"mean": self.mean, "scale": self.scale}
-        rows, _ = packed(rows, self.block, self.mean, self.scale)
-        centre = None
-        if self.mean is not None and self.scale is not None:
-            centre = np.where(self.block, 0.0, self.mean / self.scale)[self.inputs]
-        return rows, {"mean": centre, "scale": None}
-
-    def to_core(self, v: Weights) -> Weights:
-        """Weights in the order of the places."""
+    def units_to_core(self, v: Weights) -> Weights:
+        """Weights of the units in the order of the places."""
         placed = _aligned(v.shape)
-        placed[..., :-EXTRA_ROWS, :] = v[..., self.inputs, :]
+        placed[..., :-EXTRA_ROWS, :] = self.placed(v[..., :-EXTRA_ROWS, :], axis=-2)
         placed[..., -EXTRA_ROWS:, :] = v[..., -EXTRA_ROWS:, :]
         return placed
 
-    def from_core(self, v: Weights) -> Weights:
+    def units_from_core(self, v: Weights) -> Weights:
+        """The inverse of `units_to_core`."""
         back = np.empty_like(v)
-        back[..., self.inputs, :] = v[..., :-EXTRA_ROWS, :]
+        back[..., :-EXTRA_ROWS, :] = self.in_order(v[..., :-EXTRA_ROWS, :], axis=-2)
         back[..., -EXTRA_ROWS:, :] = v[..., -EXTRA_ROWS:, :]
         return back
 
 
-def committee_scores(
-    X: ArrayLike, state: CommitteeState, units: str, centred: bool, threads: int
-) -> FloatArray:
-    """The mean over the committees of f, one column an output."""
-    layout = CommitteeRows(state.block, *statistics_of(state, centred))
+def committee_scores(X: ArrayLike, state: CommitteeState, units: str, threads: int) -> FloatArray:
+    """The mean over the committees of f, one column per output."""
+    layout = CommitteeRows(state.scaling, state.front)
     return scores_of_parts(layout.parts(X), layout, state, units, threads)
 
 
 def scores_of_parts(
-    parts: Iterable[LaidOut],
+    parts: Iterable[CoreRows],
     layout: CommitteeRows,
     state: CommitteeState,
     units: str,
@@ -153,8 +128,8 @@ def scores_of_parts(
 ) -> FloatArray:
     """The same for examples that are laid out already."""
     v, b = state.model
-    v, scores = layout.to_core(v), []
-    for rows, statistics in parts:
+    v, scores = layout.units_to_core(v), []
+    for rows, mean, scale in parts:
         out, total = (np.zeros((rows.shape[0], b.shape[1])) for _ in range(2))
         for v_m, b_m in zip(v, b, strict=True):
             _core.committee_scores(
@@ -164,16 +139,10 @@ def scores_of_parts(
                 b_m.copy(),
                 units=units,
                 out=out,
+                mean=mean,
+                scale=scale,
                 threads=threads,
-                **statistics,
             )
             total += out / len(b)
         scores.append(total)
     return np.concatenate(scores)
-
-
-def statistics_of(
-    state: CommitteeState, centred: bool
-) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
-    """What is subtracted from the inputs, and what they are divided by."""
-    return (state.moments.mean, state.scale) if centred else (None, None)

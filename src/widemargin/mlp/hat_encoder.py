@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
@@ -42,7 +42,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_knots : int or None, default=16
         Knots of an input: quantiles of its values. None: no hats, inputs are only scaled.
-    standardize : bool, default=True
+    scaling : "standard" or None, default="standard"
         Whether inputs that are kept beside their hats are standardised, and clipped at ±5.
 
     Attributes
@@ -65,13 +65,13 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from widemargin import HatEncoder
     >>> X = np.arange(101.0)[:, None]
-    >>> HatEncoder(n_knots=5, standardize=False).fit(X).transform([[30.0]]).toarray()
+    >>> HatEncoder(n_knots=5, scaling=None).fit(X).transform([[30.0]]).toarray()
     array([[30. ,  0. ,  0.8,  0.2,  0. ,  0. ]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_knots": [Interval(Integral, 2, None, closed="left"), None],
-        "standardize": ["boolean"],
+        "scaling": [StrOptions({"standard"}), None],
     }
 
     knots_: FloatArray
@@ -79,9 +79,9 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     mean_: FloatArray
     scale_: FloatArray
 
-    def __init__(self, n_knots: int | None = 16, standardize: bool = True) -> None:
+    def __init__(self, n_knots: int | None = 16, scaling: str | None = "standard") -> None:
         self.n_knots = n_knots
-        self.standardize = standardize
+        self.scaling = scaling
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike = None) -> Self:
@@ -99,7 +99,13 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted encoder.
         """
-        X = self._check(X, reset=True)
+        return self.fit_validated(self._check(X, reset=True))
+
+    def fit_validated(self, X: ArrayLike) -> Self:
+        """`fit` for inputs that another model of this package has validated."""
+        self._validate_params()
+        _check_indices(X)
+        self.n_features_in_ = X.shape[1]
         sample, width = X[:: max(1, X.shape[0] // SAMPLE)], X.shape[1]
         self.knots_ = np.full((width, self.n_knots or 0), np.nan)
         self.base_, self.mean_ = np.full(width, np.nan), np.zeros(width)
@@ -126,7 +132,11 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Each input and its hats, one input after the other.
         """
         check_is_fitted(self)
-        X = self._check(X)
+        return self.transform_validated(self._check(X))
+
+    def transform_validated(self, X: ArrayLike) -> ArrayLike:
+        """`transform` for inputs that another model of this package has validated."""
+        _check_indices(X)
         first, plain = self._first_columns, self._plain
         columns = X.tocsc() if sp.issparse(X) else X
         scaled = sp.coo_matrix(columns[:, plain])
@@ -164,10 +174,9 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # ----------------------------------------------------------------------------------- helpers
 
     def _check(self, X: ArrayLike, *, reset: bool = False) -> ArrayLike:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if sp.issparse(X):
-            as_rows(X)  # indices outside the matrix are an error here, a crash in SciPy
-        return X
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
 
     @property
     def _plain(self) -> NDArray[np.bool_]:
@@ -184,7 +193,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         column = np.repeat(np.arange(X.shape[1]), stored)
         varied[column[X.data != first[column]]] = True
         size = np.abs(first)  # of inputs with two values
-        if self.standardize:
+        if self.scaling:
             squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
             size[varied] = np.sqrt(squares[varied] / stored[varied])
         else:
@@ -207,9 +216,9 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if common:
             self.base_[j] = self.mean_[j] = mode
             others = x[x != mode]
-        elif self.standardize:
+        elif self.scaling:
             self.mean_[j] = x.mean(dtype=np.float64)
-        if self.standardize:
+        if self.scaling:
             deviation = np.sqrt(np.mean(np.square(others - self.mean_[j], dtype=np.float64)))
             self.scale_[j] = float(deviation) or 1.0
         if self.n_knots is None or len(values) <= MANY * self.n_knots:
@@ -233,7 +242,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         itself = (x - self.mean_[j]) / self.scale_[j]
         if not len(knots):
             return rows, np.full(len(rows), first), itself
-        if self.standardize:
+        if self.scaling:
             itself = np.clip(itself, -FARTHEST, FARTHEST)
         inside = np.clip(x, knots[0], knots[-1])
         left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
@@ -254,6 +263,12 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _check_indices(X: ArrayLike) -> None:
+    """Raises an error for indices outside the matrix, which crash SciPy."""
+    if sp.issparse(X):
+        as_rows(X)
 
 
 def _column(X: ArrayLike, j: int) -> FloatArray:

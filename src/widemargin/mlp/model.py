@@ -6,14 +6,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import ThreadpoolController
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.mlp.network import Architecture, Mixed, NetworkLearner, NetworkState, Steps
 from widemargin.training.estimators import Examples, IterativeModel
 from widemargin.training.loop import Learner, Outcome
@@ -42,7 +42,7 @@ NETWORK_CONSTRAINTS: dict[str, Any] = {
     "beta_1": [_BELOW_ONE],
     "beta_2": [_BELOW_ONE],
     "epsilon": [_POSITIVE],
-    "standardize": ["boolean"],
+    "scaling": SCALING_CONSTRAINT,
     "dtype": [StrOptions({"float32", "float64"})],
     "n_jobs": [Integral, None],
 }
@@ -54,7 +54,7 @@ class NetworkModel(IterativeModel):
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
         "hidden_layer_sizes",
         "activation",
-        "standardize",
+        "scaling",
         "dtype",
     )
 
@@ -119,7 +119,6 @@ class NetworkModel(IterativeModel):
             state,
             self._criterion(examples),
             steps,
-            standardize=self.standardize,
             threads=self._threads(),
             error_scale=self._error_scale(examples),
         )
@@ -151,8 +150,8 @@ class NetworkModel(IterativeModel):
         random = np.random.RandomState(self._seed())
         parameters = architecture.start(random, self.dtype)
         first, second = self._no_moments(parameters, steps)
-        moments = Standardization.empty(int(architecture.units[0]))
-        return NetworkState(parameters, first, second, 0, 0, moments)
+        scaling = Scaling.empty(self.scaling, int(architecture.units[0]))
+        return NetworkState(parameters, first, second, 0, 0, scaling)
 
     @staticmethod
     def _no_moments(parameters: NDArray[Any], steps: Steps) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -162,17 +161,15 @@ class NetworkModel(IterativeModel):
     def _resume(self, steps: Steps) -> NetworkState:
         """The last state; another solver begins with no moments."""
         saved = deepcopy(self._state)
-        moments = Standardization(
-            saved["mean"], saved["variance"], saved["weight"], saved.get("fixed", False)
-        )
+        scaling = Scaling.from_dict(self.scaling, saved)
         parameters = self._parameters.copy()
         arrays, done = (saved["first"], saved["second"]), saved["steps"]
         if saved["solver"] != steps.solver:
             arrays, done = self._no_moments(parameters, steps), 0
-        return NetworkState(parameters, *arrays, done, self.n_updates_, moments)
+        return NetworkState(parameters, *arrays, done, self.n_updates_, scaling)
 
     def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+        return thread_count(self.n_jobs)
 
     def _rate(self) -> tuple[str, float, float, float]:
         return (self.learning_rate, self.learning_rate_init, 0.0, self.power_t)
@@ -183,7 +180,8 @@ class NetworkModel(IterativeModel):
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
         """f(x), a row an example, in float64: what else is in X does not change a row's digits."""
-        statistics = (self.feature_mean_, self.feature_scale_) if self.standardize else (None, None)
+        scaled = self.scaling is not None
+        statistics = (self.feature_offset_, self.feature_scale_) if scaled else (None, None)
         return self._architecture().outputs(
             X,
             self._parameters.astype(np.float64),

@@ -5,7 +5,7 @@ belong to standardised inputs :math:`\hat x = (x - m)/s`. When more examples mov
 the first layer is changed so that the network computes what it did before.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from widemargin import _core
 from widemargin._runtime.blas import gemm_address, one_blas_thread
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
+from widemargin.inputs.labels import example_errors
 from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.reference.mlp import criterion as outputs_criterion
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
@@ -99,11 +100,11 @@ class NetworkState:
     second: NDArray[Any]
     steps: int
     updates: int
-    moments: Standardization
+    scaling: Scaling
 
     def copy(self) -> "NetworkState":
         arrays = (self.parameters.copy(), self.first.copy(), self.second.copy())
-        return NetworkState(*arrays, self.steps, self.updates, self.moments)
+        return NetworkState(*arrays, self.steps, self.updates, self.scaling)
 
 
 @dataclass(frozen=True)
@@ -151,13 +152,12 @@ class NetworkLearner:
         criterion: Criterion | Mixed,
         steps: Steps,
         *,
-        standardize: bool,
         threads: int,
         error_scale: FloatArray | None = None,
     ) -> None:
         self.examples, self.architecture, self.state = examples, architecture, state
         self.criterion, self.steps, self.threads = criterion, steps, threads
-        self.standardize, self.error_scale = standardize, error_scale
+        self.error_scale = error_scale
         self.order = examples.order
         self.rows = as_rows(examples.X)
         self.controller = ThreadpoolController()
@@ -165,8 +165,8 @@ class NetworkLearner:
         labels = error_scale is None and self.experts is None
         self.codes = labels and bool(architecture.units[-1] > 1)
         self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
-        if standardize:
-            self._standardize()
+        first = architecture.layers(state.parameters)[0]
+        state.scaling.update(examples.X, self.order, examples.weights, [first])
         operations = self._operations()
         self.rows_per_call = steps.batch * max(1, int(OPERATIONS_PER_CALL / operations))
         self.threads_per_batch = max(1, min(threads, operations // OPERATIONS_PER_THREAD))
@@ -177,23 +177,9 @@ class NetworkLearner:
         said = 0 if self.experts is None else MIXING_OPERATIONS * self.experts[:1].size
         return (3 * self.architecture.n_weights + said) * self.steps.batch + updates
 
-    def _standardize(self) -> None:
-        """Statistics with these examples; the first layer then computes what it did before."""
-        moments = self.state.moments
-        before = replace(moments)
-        moments.update(self.rows, self.order, self.examples.weights)
-        if before.weight > 0:
-            W, b = self.architecture.layers(self.state.parameters)[0]
-            moments.carry_over(W, b, before)
-
-    @property
-    def statistics(self) -> tuple[FloatArray | None, FloatArray | None]:
-        moments = self.state.moments
-        return (moments.mean, moments.scale) if self.standardize else (None, None)
-
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, steps = self.state, self.steps
-        mean, scale = self.statistics
+        mean, scale = state.scaling.core_arguments
         with one_blas_thread(self.controller):
             tally = Tally(
                 *_core.network_pass(
@@ -234,7 +220,11 @@ class NetworkLearner:
 
     def scores(self, X: ArrayLike) -> FloatArray:
         return self.architecture.outputs(
-            X, self.state.parameters, self.statistics, self.controller, self.threads
+            X,
+            self.state.parameters,
+            self.state.scaling.core_arguments,
+            self.controller,
+            self.threads,
         )
 
     def validate(self) -> tuple[float, float] | None:
@@ -243,12 +233,7 @@ class NetworkLearner:
             return None
         f = self.scores(X)
         values, _ = outputs_criterion(self.criterion, y if self.codes else y.reshape(f.shape), f)
-        if self.error_scale is not None:
-            wrong = (y - f) ** 2 @ self.error_scale
-        elif self.codes:
-            wrong = (f.argmax(1) != y).astype(float)
-        else:
-            wrong = ((f[:, 0] > 0) != (y > 0)).astype(float)
+        wrong = example_errors(f, y, self.error_scale)
         mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
         return float(mean[0]), float(mean[1])
 
@@ -276,13 +261,11 @@ class NetworkLearner:
         self.state = state.copy()
 
     def attributes(self) -> dict[str, Any]:
-        state, moments = self.state, self.state.moments
-        mean, scale = moments.mean, moments.scale
-        shown = self.standardize
+        state = self.state
         return {
             "n_updates_": state.updates,
-            "feature_mean_": mean.copy() if shown else np.zeros_like(mean),
-            "feature_scale_": scale.copy() if shown else np.ones_like(scale),
+            "feature_offset_": state.scaling.offset.copy(),
+            "feature_scale_": state.scaling.scale,
             "_units": self.architecture.units.copy(),
             "_transfer": self.architecture.transfer,
             "_parameters": state.parameters.copy(),
@@ -291,9 +274,6 @@ class NetworkLearner:
                 "second": state.second.copy(),
                 "steps": state.steps,
                 "solver": self.steps.solver,
-                "mean": mean,
-                "variance": moments.variance,
-                "weight": moments.weight,
-                "fixed": moments.fixed,
+                **state.scaling.to_dict(),
             },
         }

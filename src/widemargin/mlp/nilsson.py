@@ -47,7 +47,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
         Weights begin uniform, so large that what units say has this standard deviation.
     encoding : {"auto", "hat"}, transformer or None, default=None
         As in `SimpleMLPClassifier`.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether inputs get mean 0 and, without an encoding, variance 1; zeros stay untouched.
     max_iter : int, default=40
         The largest number of epochs.
@@ -117,7 +117,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
         power_t: float = 0.5,
         init_scale: float = 0.5,
         encoding: Any = None,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         max_iter: int = 40,
         tol: float | None = None,
         shuffle: bool = True,
@@ -139,7 +139,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
         self.power_t = power_t
         self.init_scale = init_scale
         self.encoding = encoding
-        self.standardize = standardize
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle

@@ -24,7 +24,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
 
     with :math:`Q = (y - f)^2/2` (``mse``) or :math:`||y - f| - \epsilon|_+`
     (``epsilon_insensitive``, 3.34). Targets are standardised inside, with the mean and standard
-    deviation of the first examples, unless ``standardize=False``; predictions have the unit of y.
+    deviation of the first examples, unless ``scaling=None``; predictions have the unit of y.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         Adam's constant against division by zero.
     n_iter_no_change : int, default=10
         How many epochs without progress to wait.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input and every target mean 0 and variance 1.
     dtype : {"float32", "float64"}, default="float32"
         The precision of weights, layers and gradients, whatever the type of X. Criteria, errors
@@ -99,7 +99,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         Targets.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
-        are for inputs :math:`(x - m)/s`, with `feature_mean_` and `feature_scale_`.
+        are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
     n_layers_ : int
         Layers, inputs and outputs included.
     loss_ : float
@@ -181,7 +181,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
         n_iter_no_change: int = 10,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         dtype: str = "float32",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -212,7 +212,7 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.n_iter_no_change = n_iter_no_change
-        self.standardize = standardize
+        self.scaling = scaling
         self.dtype = dtype
         self.time_limit = time_limit
         self.n_jobs = n_jobs

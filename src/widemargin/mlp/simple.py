@@ -68,7 +68,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     encoding : {"auto", "hat"}, transformer or None, default="auto"
         "hat": inputs are encoded by `HatEncoder`, whose columns are then centred. "auto" does so
         too, but without hats if there are more than 200 inputs. None: inputs as they are given.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether inputs get mean 0 and, without an encoding, variance 1; zeros stay untouched.
     max_iter : int, default=40
         The largest number of epochs.
@@ -176,7 +176,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
         average: bool = False,
         fit_intercept: bool = True,
         encoding: Any = "auto",
-        standardize: bool = True,
+        scaling: str | None = "standard",
         max_iter: int = 40,
         tol: float | None = None,
         shuffle: bool = True,
@@ -204,7 +204,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
         self.average = average
         self.fit_intercept = fit_intercept
         self.encoding = encoding
-        self.standardize = standardize
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle

@@ -19,8 +19,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.kernels import KERNELS, Inputs, Kernel
 from widemargin.perceptrons.kernel_learner import DualState, KernelLearner, Support, expand
 from widemargin.theory import enclosing_ball
@@ -53,7 +52,7 @@ class KernelPerceptron(IterativeClassifier):
         R of the bias step. None: the smallest enclosing ball, within a hundredth of a per cent.
     fit_intercept : bool, default=True
         Whether to train the bias b.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input mean 0 and variance 1, sparse inputs implicitly; a precomputed
         kernel has no inputs to standardise. With `partial_fit`, the statistics are those of the
         first call, since the kernel must not change.
@@ -126,14 +125,14 @@ class KernelPerceptron(IterativeClassifier):
         "coef0": [Real],
         "radius": [Interval(Real, 0, None, closed="left"), None],
         "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
+        "scaling": SCALING_CONSTRAINT,
     }
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
         "kernel",
         "gamma",
         "degree",
         "coef0",
-        "standardize",
+        "scaling",
     )
 
     support_: IntArray
@@ -149,7 +148,7 @@ class KernelPerceptron(IterativeClassifier):
         coef0: float = 0.0,
         radius: float | None = None,
         fit_intercept: bool = True,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         max_iter: int = 100,
         tol: float | None = 1e-3,
         shuffle: bool = True,
@@ -168,7 +167,7 @@ class KernelPerceptron(IterativeClassifier):
         self.coef0 = coef0
         self.radius = radius
         self.fit_intercept = fit_intercept
-        self.standardize = standardize
+        self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -209,26 +208,27 @@ class KernelPerceptron(IterativeClassifier):
             raise ValueError(
                 f"kernel='precomputed' needs a square matrix of kernel values, got {X.shape}"
             )
-        if callable(self.kernel) and self.standardize and sp.issparse(X):
+        if callable(self.kernel) and self.scaling and sp.issparse(X):
             raise ValueError(
-                "standardize=True would fill sparse inputs for a kernel that is a function; "
-                "use standardize=False or a named kernel"
+                f"scaling={self.scaling!r} would fill sparse inputs for a kernel that is a "
+                "function; use scaling=None or a named kernel"
             )
 
     def _measure(self, examples: Examples) -> None:
         """Statistics of the inputs and, from them, γ."""
         X = examples.X
-        self.feature_mean_ = self.feature_scale_ = None
+        self.feature_offset_ = self.feature_scale_ = None
         if self.kernel == "precomputed":
             return
-        moments = Standardization.empty(X.shape[1])
-        moments.update(as_rows(X), examples.order, examples.weights)
-        variance = moments.variance.mean() + moments.mean.var()  # of all entries together
-        if self.standardize:
-            self.feature_mean_, self.feature_scale_ = moments.mean, moments.scale
-            variance = np.mean(moments.variance / moments.scale**2)
+        scaling = Scaling.measured(self.scaling or "standard", X, examples.order, examples.weights)
+        mean, variance = scaling.mean, scaling.variance
+        if self.scaling is not None:
+            self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
+            mean = (mean - scaling.offset) / scaling.scale
+            variance = variance / scaling.scale**2
+        total = float(variance.mean() + mean.var())  # of all entries together
         if isinstance(self.gamma, str):
-            spread = variance if self.gamma == "scale" and variance > 0 else 1.0
+            spread = total if self.gamma == "scale" and total > 0 else 1.0
             self.gamma_ = 1.0 / (X.shape[1] * spread)
         else:
             self.gamma_ = float(self.gamma)
@@ -236,7 +236,7 @@ class KernelPerceptron(IterativeClassifier):
     def _inputs(self, X: ArrayLike) -> Inputs:
         if self.kernel == "precomputed":
             return Inputs.precomputed(X.toarray() if sp.issparse(X) else X)
-        return Inputs.of(X, self.feature_mean_, self.feature_scale_)
+        return Inputs.of(X, self.feature_offset_, self.feature_scale_)
 
     def _kernel(self) -> Kernel:
         gamma = 1.0 if self.kernel == "precomputed" else self.gamma_

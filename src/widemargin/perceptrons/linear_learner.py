@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import make_pipeline
@@ -28,13 +27,16 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.packing import DENSITY_TO_PACK, filled, packed
-from widemargin.inputs.rows import as_rows, decision
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.labels import example_errors
+from widemargin.inputs.packing import RowLayout
+from widemargin.inputs.rows import INPUTS, decision
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.training.estimators import Examples, IterativeClassifier
 from widemargin.training.loop import Tally
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
+OPERATIONS_PER_THREAD = 1 << 19  # with fewer, another thread would cost more than it saves
 
 FEATURE_MAPS: dict[str, Any] = {
     "polynomial": lambda seed: PolynomialFeatures(degree=2, include_bias=False),
@@ -53,13 +55,13 @@ class LinearState:
     sum_c: FloatArray | None
     steps: float
     updates: int
-    moments: Standardization
+    scaling: Scaling
 
     @classmethod
-    def zero(cls, outputs: int, width: int, *, average: bool) -> "LinearState":
-        w, c = np.zeros((outputs, width)), np.zeros(outputs)
+    def zero(cls, outputs: int, scaling: Scaling, *, average: bool) -> "LinearState":
+        w, c = np.zeros((outputs, len(scaling.mean))), np.zeros(outputs)
         sum_w, sum_c = (w.copy(), c.copy()) if average else (None, None)
-        return cls(w, c, sum_w, sum_c, 0.0, 0, Standardization.empty(width))
+        return cls(w, c, sum_w, sum_c, 0.0, 0, scaling)
 
     def average(self) -> tuple[FloatArray, FloatArray]:
         """The mean of (w, c) over all steps: an update of age a was absent a/steps of the time."""
@@ -80,64 +82,28 @@ class LinearLearner:
         state: LinearState,
         criterion: Criterion,
         *,
-        standardize: bool,
         fit_intercept: bool,
         threads: int,
     ) -> None:
         self.examples, self.state, self.criterion = examples, state, criterion
         self.fit_intercept, self.threads = fit_intercept, threads
         self.order = examples.order
-        self.rows = as_rows(examples.X)
+        X, y, weights = examples.X, examples.y, examples.weights
         outputs, width = state.w.shape
-        stored = examples.X.nnz / examples.X.shape[0] if sp.issparse(examples.X) else width
+        stored = X.nnz / X.shape[0] if sp.issparse(X) else width
         self.rows_per_call = max(1, int(OPERATIONS_PER_CALL / (outputs * (stored + 10))))
-        self.standardize = standardize
-        if standardize:
-            state.moments.update(self.rows, self.order, examples.weights)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Statistics of the inputs; the examples packed if many inputs are zero."""
-        moments = self.state.moments
-        self.scale = moments.scale if self.standardize else np.ones_like(moments.mean)
-        self.mean = moments.mean if self.standardize else np.zeros_like(moments.mean)
-        sparse = sp.issparse(self.examples.X)
-        self.packed = sparse
-        if not sparse and not self.examples.repeated:
-            return
-        part = filled(self.examples.X)
-        self.packed = sparse or part.mean() < DENSITY_TO_PACK
-        if self.packed:
-            block = part > 0.5
-            self.rows, self.inputs = packed(
-                self.rows,
-                block,
-                self.mean if self.standardize else None,
-                self.scale if self.standardize else None,
-                self.examples.y,
-                self.examples.weights,
-            )
-            self.centre = np.where(block, 0.0, self.mean / self.scale)[self.inputs]
-
-    def _to_core(self, w: FloatArray) -> FloatArray:
-        """Weights as the core trains them: w itself, or those of packed inputs."""
-        return np.ascontiguousarray((w * self.scale)[:, self.inputs]) if self.packed else w
-
-    def _from_core(self, w: FloatArray) -> FloatArray:
-        if not self.packed:
-            return w
-        back = np.empty_like(w)
-        back[:, self.inputs] = w
-        return back / self.scale
+        state.scaling.update(X, self.order, weights)
+        self.offset, self.scale = state.scaling.offset, state.scaling.scale
+        self.layout = RowLayout.suited_to(X, state.scaling, dense=examples.repeated)
+        self.rows, self.core_mean, self.core_scale = self.layout.lay_out(X, y, weights)
 
     @np.errstate(over="ignore", invalid="ignore")  # divergence is reported by the loop, once
     def visit(self, order: IntArray, rate: float) -> Tally:
-        state, mean = self.state, self.mean
-        w, b = self._to_core(state.w), state.c + state.w @ mean
+        state, offset, layout = self.state, self.offset, self.layout
+        w, b = layout.raw_to_core(state.w), state.c + state.w @ offset
         sum_w = sum_b = None
         if state.sum_w is not None and state.sum_c is not None:
-            sum_w, sum_b = self._to_core(state.sum_w), state.sum_c + state.sum_w @ mean
-        centre = self.centre if self.packed else mean
+            sum_w, sum_b = layout.raw_to_core(state.sum_w), state.sum_c + state.sum_w @ offset
         slower = 1.0 + self.slowing * state.steps
         tally = Tally(
             *_core.stochastic_gradient(
@@ -147,8 +113,8 @@ class LinearLearner:
                 sum_w=sum_w,
                 sum_b=sum_b,
                 steps=state.steps,
-                mean=centre if self.standardize else None,
-                scale=self.scale if self.standardize and not self.packed else None,
+                mean=self.core_mean,
+                scale=self.core_scale,
                 order=order,
                 y=self.examples.y,
                 weights=self.examples.weights,
@@ -162,11 +128,11 @@ class LinearLearner:
                 threads=self.threads,
             )
         )
-        state.w = self._from_core(w)
-        state.c = b - state.w @ mean
+        state.w = layout.raw_from_core(w)
+        state.c = b - state.w @ offset
         if sum_w is not None and sum_b is not None:
-            state.sum_w = self._from_core(sum_w)
-            state.sum_c = sum_b - state.sum_w @ mean
+            state.sum_w = layout.raw_from_core(sum_w)
+            state.sum_c = sum_b - state.sum_w @ offset
         state.steps += len(order)
         state.updates += tally.updates
         return tally
@@ -178,13 +144,9 @@ class LinearLearner:
         return evaluate(decision(X, *self.state.average()), y, weights, self.criterion)
 
     def mean_squared_norm(self) -> float:
-        """The mean of ‖x‖² over the examples, standardised if they are."""
-        moments = self.state.moments
-        if self.standardize:
-            return float(np.sum(moments.variance / self.scale**2))
-        moments = Standardization.empty(len(self.mean))
-        moments.update(as_rows(self.examples.X), self.order, self.examples.weights)
-        return float(np.sum(moments.variance + moments.mean**2))
+        """The mean of ‖x̂‖² over the examples."""
+        examples = self.examples
+        return self.state.scaling.mean_squared_norm(examples.X, self.order, examples.weights)
 
     def margin(self) -> float:
         w, _ = self.state.average()
@@ -202,13 +164,12 @@ class LinearLearner:
 
     def attributes(self) -> dict[str, Any]:
         coef, intercept = self.state.average()
-        moments = self.state.moments
         return {
             "coef_": coef,
             "intercept_": intercept,
             "margin_": self.margin(),
             "n_updates_": self.state.updates,
-            "feature_mean_": self.mean.copy(),
+            "feature_offset_": self.offset.copy(),
             "feature_scale_": self.scale.copy(),
             "_state": {
                 "w": self.state.w.copy(),
@@ -216,10 +177,7 @@ class LinearLearner:
                 "sum_w": None if self.state.sum_w is None else self.state.sum_w.copy(),
                 "sum_c": None if self.state.sum_c is None else self.state.sum_c.copy(),
                 "steps": self.state.steps,
-                "mean": moments.mean,
-                "variance": moments.variance,
-                "weight": moments.weight,
-                "fixed": moments.fixed,
+                **self.state.scaling.to_dict(),
             },
         }
 
@@ -230,10 +188,11 @@ def evaluate(
     """Mean criterion (summed over the outputs) and error of scores."""
     assert y is not None
     if scores.shape[1] == 1:
-        values, wrong = criterion.value(y, scores[:, 0]), (scores[:, 0] > 0) != (y > 0)
+        values = criterion.value(y, scores[:, 0])
     else:
         signs = np.where(y[:, None] == np.arange(scores.shape[1]), 1.0, -1.0)
-        values, wrong = criterion.value(signs, scores).sum(1), scores.argmax(1) != y
+        values = criterion.value(signs, scores).sum(1)
+    wrong = example_errors(scores, y)
     return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
 
 
@@ -243,12 +202,12 @@ class LinearClassifier(IterativeClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IterativeClassifier._parameter_constraints,
         "fit_intercept": ["boolean"],
-        "standardize": ["boolean"],
+        "scaling": SCALING_CONSTRAINT,
         "average": ["boolean"],
         "feature_map": [StrOptions(set(FEATURE_MAPS)), HasMethods(["fit", "transform"]), None],
         "n_jobs": [Integral, None],
     }
-    _fixed_parameters: ClassVar[tuple[str, ...]] = ("feature_map", "standardize")
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("feature_map", "scaling")
     _learner_class: ClassVar[type[LinearLearner]] = LinearLearner
 
     @abstractmethod
@@ -263,39 +222,35 @@ class LinearClassifier(IterativeClassifier):
         if resume:
             state = self._resume()
         else:
-            state = LinearState.zero(outputs, examples.X.shape[1], average=self.average)
+            scaling = Scaling.empty(self.scaling, examples.X.shape[1])
             if (known := self.__dict__.pop("_known_statistics", None)) is not None:
-                state.moments = Standardization(**known, fixed=True)
+                scaling = Scaling.from_dict(self.scaling, known | {"fixed": True})
+            state = LinearState.zero(outputs, scaling, average=self.average)
         return self._learner_class(
             examples,
             state,
             self._criterion(),
-            standardize=self.standardize,
             fit_intercept=self.fit_intercept,
-            threads=effective_n_jobs(self.n_jobs),
+            threads=thread_count(self.n_jobs, _useful_threads(examples.X, outputs)),
         )
 
     def _resume(self) -> LinearState:
-        saved = dict(self._state)
-        mean, variance, weight = map(saved.pop, ("mean", "variance", "weight"))
-        moments = Standardization(mean, variance, weight, saved.pop("fixed", False))
+        saved = self._state
         if self.average and saved["sum_w"] is None:
             raise ValueError("average=True cannot start in the middle; fit without warm_start")
+        names = ("w", "c", "sum_w", "sum_c", "steps")
+        w, c, sum_w, sum_c, steps = (saved[name] for name in names)
         if not self.average:
-            saved["sum_w"] = saved["sum_c"] = None
-        return deepcopy(LinearState(**saved, updates=self.n_updates_, moments=moments))
+            sum_w = sum_c = None
+        scaling = Scaling.from_dict(self.scaling, saved)
+        return deepcopy(LinearState(w, c, sum_w, sum_c, steps, self.n_updates_, scaling))
 
     def _map_features(self, X: ArrayLike, *, fit: bool = False) -> ArrayLike:
         if self.feature_map is None:
             return X
         if fit:
             self.feature_map_ = self._make_feature_map(sparse=sp.issparse(X)).fit(X)
-        return check_array(
-            self.feature_map_.transform(X),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        return check_array(self.feature_map_.transform(X), **INPUTS)
 
     def _make_feature_map(self, *, sparse: bool) -> Any:
         if not isinstance(self.feature_map, str):
@@ -304,5 +259,12 @@ class LinearClassifier(IterativeClassifier):
         return make_pipeline(StandardScaler(with_mean=not sparse), named)
 
     def _scores(self, X: ArrayLike) -> FloatArray:
-        threads = effective_n_jobs(self.n_jobs)
-        return decision(self._map_features(X), self.coef_, self.intercept_, threads=threads)
+        X = self._map_features(X)
+        threads = thread_count(self.n_jobs, _useful_threads(X, len(self.coef_)))
+        return decision(X, self.coef_, self.intercept_, threads=threads)
+
+
+def _useful_threads(X: ArrayLike, outputs: int) -> float:
+    """How many threads a pass over X keeps busy."""
+    stored = X.nnz if sp.issparse(X) else X.shape[0] * X.shape[1]
+    return 1.0 + int(stored) * outputs // OPERATIONS_PER_THREAD

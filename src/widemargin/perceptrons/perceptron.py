@@ -58,7 +58,7 @@ class Perceptron(LinearClassifier):
         The step λ; with weights started at zero it does not change what is predicted.
     average : bool, default=False
         Whether to return the mean of the weights over all steps: less noise, same cost.
-    standardize : bool, default=False
+    scaling : {"standard", "minmax"} or None, default=None
         Whether to give every input mean 0 and variance 1, without changing or filling the data.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine (thesis 3.3). A name stands for scikit-learn's map of standardised inputs:
@@ -105,7 +105,7 @@ class Perceptron(LinearClassifier):
         own update), validation criterion and error, margin, seconds.
     fit_time_ : float
         Seconds of training.
-    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         The statistics of standardised inputs.
     feature_map_ : transformer
         The fitted feature map, if any.
@@ -143,7 +143,7 @@ class Perceptron(LinearClassifier):
         shuffle: bool = True,
         eta0: float = 1.0,
         average: bool = False,
-        standardize: bool = False,
+        scaling: str | None = None,
         feature_map: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -161,7 +161,7 @@ class Perceptron(LinearClassifier):
         self.shuffle = shuffle
         self.eta0 = eta0
         self.average = average
-        self.standardize = standardize
+        self.scaling = scaling
         self.feature_map = feature_map
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -217,7 +217,7 @@ class MarginPerceptron(LinearClassifier):
         Whether each epoch visits the examples in a new random order.
     average : bool, default=False
         Whether to return the mean of the weights over all steps.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input mean 0 and variance 1, without changing or filling the data.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine, as in `Perceptron`.
@@ -248,7 +248,7 @@ class MarginPerceptron(LinearClassifier):
         λ as used.
     coef_, intercept_, classes_, n_updates_, n_iter_, best_iter_, converged_
         As in `Perceptron`.
-    stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
+    stop_reason_, history_, fit_time_, feature_offset_, feature_scale_, feature_map_
         As in `Perceptron`.
 
     See Also
@@ -297,7 +297,7 @@ class MarginPerceptron(LinearClassifier):
         tol: float | None = 1e-4,
         shuffle: bool = True,
         average: bool = False,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         feature_map: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -319,7 +319,7 @@ class MarginPerceptron(LinearClassifier):
         self.tol = tol
         self.shuffle = shuffle
         self.average = average
-        self.standardize = standardize
+        self.scaling = scaling
         self.feature_map = feature_map
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

@@ -103,7 +103,7 @@ class SGDSVC(LinearClassifier):
         error has not, at any time). None: never.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input mean 0 and variance 1, without changing or filling the data.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine, as in `Perceptron`.
@@ -143,7 +143,7 @@ class SGDSVC(LinearClassifier):
         The first λ, as used.
     coef_, intercept_, classes_, n_updates_, margin_, n_iter_, best_iter_, converged_
         As in `Perceptron`.
-    stop_reason_, history_, fit_time_, feature_mean_, feature_scale_, feature_map_
+    stop_reason_, history_, fit_time_, feature_offset_, feature_scale_, feature_map_
         As in `Perceptron`; the history has the objective of the running weights too.
 
     See Also
@@ -196,7 +196,7 @@ class SGDSVC(LinearClassifier):
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         shuffle: bool = True,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         feature_map: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -217,7 +217,7 @@ class SGDSVC(LinearClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
-        self.standardize = standardize
+        self.scaling = scaling
         self.feature_map = feature_map
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction

@@ -1,7 +1,7 @@
-"""What older model files call classes, parameters and attributes, and what they are called now.
+"""Names of classes, parameters and attributes in older model files, and their current names.
 
-Format 1 named a class by the module it was in. `upgrade` rewrites the JSON tree of a file before
-it is decoded, so that everything else knows the present names only.
+Format 1 named a class by the module that defined it.  `upgrade` rewrites the JSON tree of such a
+file before it is decoded, so that all other code needs only the current names.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
 
-#: Module in which format 1 found classes -> the classes, "old" or "old=new".
+#: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
     "widemargin.committee": "SimpleMLPClassifier",
     "widemargin.hats": "HatEncoder",
@@ -36,7 +36,7 @@ _MODULES_OF_FORMAT_1 = {
     "widemargin.tables": "TextColumns",
 }
 
-#: Class name in files of format 1 -> name now.
+#: Class name in files of format 1 -> current name.
 CLASSES_OF_FORMAT_1: dict[str, str] = {
     f"{module}.{names.partition('=')[0]}": f"widemargin.{names.rpartition('=')[2]}"
     for module, classes in _MODULES_OF_FORMAT_1.items()
@@ -47,26 +47,76 @@ CLASSES_OF_FORMAT_1: dict[str, str] = {
 }
 
 
+Names = Mapping[str, str | None]  # old name -> new name, or None for what is gone
+
+
 @dataclass(frozen=True)
 class Changes:
-    """What became of the parameters and attributes of a class since format 1.
+    """Parameters and attributes of a class that were renamed or removed since format 1.
 
-    Each mapping has the old name and the new one, or None for what is gone. All renamings happen
-    at once, so names may be exchanged. `values` has, by the **new** name of a parameter, old
-    values and new ones.
+    `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
+    renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
+    to a mapping from old values to new ones. `records` renames entries of
+    `history_`.
     """
 
-    parameters: Mapping[str, str | None] = field(default_factory=dict)
-    attributes: Mapping[str, str | None] = field(default_factory=dict)
+    parameters: Names = field(default_factory=dict)
+    attributes: Names = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    records: Names = field(default_factory=dict)
 
+    def __or__(self, other: "Changes") -> "Changes":
+        """These changes and others."""
+        return Changes(
+            {**self.parameters, **other.parameters},
+            {**self.attributes, **other.attributes},
+            {**self.values, **other.values},
+            {**self.records, **other.records},
+        )
+
+
+#: Models that scale their inputs.
+SCALING = Changes(
+    parameters={"standardize": "scaling"},
+    attributes={"feature_mean_": "feature_offset_"},
+    values={"scaling": {True: "standard", False: None}},
+)
+
+#: Classifiers that measure a margin.
+MARGIN = Changes(
+    attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
+)
 
 #: Present name of a class -> its changes since format 1.
-CHANGES: dict[str, Changes] = {}
+CHANGES: dict[str, Changes] = {
+    f"widemargin.{name}": changes
+    for name, changes in {
+        # perceptrons
+        "Perceptron": SCALING,
+        "MarginPerceptron": SCALING,
+        "SGDSVC": SCALING,
+        "KernelPerceptron": SCALING,
+        # linear SVMs
+        "LinearSVC": SCALING,
+        "LinearSVR": SCALING,
+        "LinearSVCCV": SCALING,
+        # multi-layer perceptrons
+        "MLPClassifier": SCALING,
+        "MLPRegressor": SCALING,
+        "SimpleMLPClassifier": SCALING,
+        "NilssonMLPClassifier": SCALING,
+        "HatEncoder": SCALING,
+        # mixtures
+        "MixtureOfExpertsClassifier": SCALING,
+        "MixtureOfExpertsRegressor": SCALING,
+        "MLPGater": SCALING,
+        "GaussianGater": SCALING,
+    }.items()
+}
 
 
 def upgrade(node: Any) -> Any:
-    """The tree of a model of format 1 with the present names."""
+    """The JSON tree of a model of format 1 with the current names."""
     if isinstance(node, list):
         return [upgrade(item) for item in node]
     if not isinstance(node, dict):
@@ -75,15 +125,36 @@ def upgrade(node: Any) -> Any:
     if node.get("kind") == "estimator":
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
         if changes := CHANGES.get(name):
-            node["params"] = _renamed(node["params"], changes.parameters)
-            node["state"] = _renamed(node["state"], changes.attributes)
-            for parameter, values in changes.values.items():
-                value = node["params"].get(parameter)
-                if isinstance(value, (str, bool, type(None))):
-                    node["params"][parameter] = values.get(value, value)
+            node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
+            node["state"] = _upgraded_state(_renamed(node["state"], changes.attributes), changes)
     return node
 
 
-def _renamed(nodes: Mapping[str, Any], names: Mapping[str, str | None]) -> dict[str, Any]:
+def _upgraded_state(state: dict[str, Any], changes: Changes) -> dict[str, Any]:
+    """Attributes that hold names of parameters or records, with the present names."""
+    if isinstance(fitted := state.get("_fitted_with"), dict):
+        known = _renamed(dict(fitted["items"]), changes.parameters)
+        state["_fitted_with"] = fitted | {"items": _pairs(_with_values(known, changes))}
+    if isinstance(history := state.get("history_"), list):
+        state["history_"] = [
+            record | {"items": _pairs(_renamed(dict(record["items"]), changes.records))}
+            for record in history
+        ]
+    return state
+
+
+def _pairs(nodes: Mapping[str, Any]) -> list[list[Any]]:
+    return [[name, value] for name, value in nodes.items()]
+
+
+def _with_values(nodes: dict[str, Any], changes: Changes) -> dict[str, Any]:
+    for parameter, values in changes.values.items():
+        value = nodes.get(parameter)
+        if isinstance(value, (str, bool, type(None))) and parameter in nodes:
+            nodes[parameter] = values.get(value, value)
+    return nodes
+
+
+def _renamed(nodes: Mapping[str, Any], names: Names) -> dict[str, Any]:
     new = {old: names.get(old, old) for old in nodes}
     return {name: nodes[old] for old, name in new.items() if name is not None}

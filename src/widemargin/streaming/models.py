@@ -20,10 +20,10 @@ def give_statistics(model: Any, statistics: dict[str, Any]) -> None:
 def check_statistics(model: Any) -> None:
     """Refuse models that cannot use statistics of a first pass."""
     name = type(model).__name__
-    if not isinstance(model, LinearClassifier) or not model.standardize:
+    if not isinstance(model, LinearClassifier) or model.scaling != "standard":
         raise ValueError(
-            f"statistics='first pass' is for linear models with standardize=True, not {name}; use "
-            "statistics='running'"
+            f"statistics='first pass' is for linear models with scaling='standard', not {name}; "
+            "use statistics='running'"
         )
     if model.feature_map is not None:
         raise ValueError(

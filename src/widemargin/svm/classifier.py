@@ -67,16 +67,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return np.asarray(np.searchsorted(self.classes_, y), dtype=np.float64)
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(X, y, sample_weight, self.class_weight, self.classes_)
+        weights = example_weights(
+            X, y, sample_weight, self.class_weight, self.classes_, every_class=True
+        )
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        if weights is not None:
-            totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
-            if not np.all(totals > 0):
-                name = self.classes_.tolist()[np.argmin(totals)]
-                raise ValueError(
-                    f"all examples of class {name!r} have weight zero; "
-                    "give some of them a positive weight, or leave the class out"
-                )
         return weights
 
     @property

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d, get_tags
@@ -14,8 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.labels import example_weights
+from widemargin.inputs.labels import counted_rows, example_weights
 from widemargin.inputs.rows import decision
+from widemargin.inputs.threads import thread_count
 from widemargin.kernels import KERNELS
 from widemargin.svm.decomposition import Bench, Options, Solution
 from widemargin.svm.fit import Task, resume, solve_all, summary, unsolved, warn
@@ -71,10 +71,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         """Weights of the examples; None when all are one."""
-        weights = example_weights(X, y, sample_weight, None, None)
-        if weights is not None and not np.any(weights > 0):
-            raise ValueError("sample_weight gives every example weight zero; some must be positive")
-        return weights
+        return example_weights(X, y, sample_weight, None, None)
 
     def _tasks(self, y: FloatArray, weights: FloatArray | None, rows: IntArray) -> list[Task]:
         """The problems over those rows of X."""
@@ -167,7 +164,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         X, y = self._check_fit(X, y)
         targets = self._targets(y)
         weights = self._weights(X, y, sample_weight)
-        rows = np.arange(len(targets)) if weights is None else np.flatnonzero(weights)
+        rows = counted_rows(len(targets), weights)
         tasks = self._tasks(targets, weights, rows)
         self._resolve_kernel(X, max(float(task.problem.upper.max()) for task in tasks))
 
@@ -267,7 +264,7 @@ class KernelMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+        return thread_count(self.n_jobs)
 
     @property
     def _bound(self) -> float:

@@ -223,7 +223,7 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
 class StandardizedRegressor(IterativeRegressor):
     """Base of regressions whose targets are standardised inside, so that steps have no unit.
 
-    The mean and standard deviation are those of the first examples; ``standardize=False`` leaves
+    The mean and standard deviation are those of the first examples; ``scaling=None`` leaves
     targets alone.
     """
 
@@ -239,8 +239,8 @@ class StandardizedRegressor(IterativeRegressor):
         """Means and standard deviations, 1 for constant targets."""
         mean, variance = target_moments(examples.y, examples.order, examples.weights)
         spread = np.sqrt(variance)
-        self._target_mean = mean if self.standardize else np.zeros_like(mean)
-        self._target_scale = spread if self.standardize else np.ones_like(mean)
+        self._target_mean = mean if self.scaling else np.zeros_like(mean)
+        self._target_scale = spread if self.scaling else np.ones_like(mean)
         self._target_variance = (spread / self._target_scale) ** 2
 
     @property

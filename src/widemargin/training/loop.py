@@ -280,7 +280,7 @@ def _check_finite(estimator: Any, record: dict[str, float]) -> None:
     if not np.isfinite(record["criterion"]):
         raise ValueError(
             f"{type(estimator).__name__} diverged in epoch {record['epoch']}: its criterion is "
-            f"{record['criterion']}. Standardise the inputs (standardize=True) or lower the "
+            f"{record['criterion']}. Standardise the inputs (scaling='standard') or lower the "
             "learning rate"
         )
 

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import counted_rows
 from widemargin.inputs.rows import INPUTS
 from widemargin.schedules import Schedule, make_schedule
 from widemargin.training.loop import Learner, Outcome, Plan, train
@@ -83,7 +84,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, Any]] = LOOP_CONSTRAINTS
 
     #: Parameters of the space the weights live in: training cannot go on after they change.
-    _fixed_parameters: ClassVar[tuple[str, ...]] = ("standardize",)
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("scaling",)
 
     #: The parameter that says how many epochs there are at the most.
     _epochs_parameter: ClassVar[str] = "max_iter"
@@ -253,7 +254,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Examples:
         codes = self._encode(y)
         weights = self._weights(X, y, sample_weight)
-        order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        order = counted_rows(X.shape[0], weights)
         examples = Examples(X, codes, weights, order, repeated=split and self._most_epochs() > 1)
         early_stopping = split and self._validates
         if (X_val is None) != (y_val is None):
@@ -313,7 +314,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             if isinstance(value, np.ndarray) and not np.all(np.isfinite(value)):
                 raise ValueError(
                     f"{type(self).__name__} diverged: {name} is not finite. Standardise the inputs "
-                    "(standardize=True) or lower the learning rate"
+                    "(scaling='standard') or lower the learning rate"
                 )
             setattr(self, name, value)
         self._epochs_done += outcome.n_iter

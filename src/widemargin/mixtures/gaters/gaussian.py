@@ -2,12 +2,12 @@ r"""The local gater of hard mixtures: a density for every expert (Algorithm 6.2)
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from scipy.special import log_softmax
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.gaters.gater import Gater, check_partition
 from widemargin.mixtures.gaters.gaussians import Components, fit_components, log_sums
 from widemargin.training.estimators import all_or_nothing
@@ -52,7 +52,7 @@ class GaussianGater(Gater):
         EM stops when the mean log-likelihood of an expert's examples changes by less.
     reg_covar : float, default=0.001
         Added to variances, in squares of the inputs' standard deviations.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether inputs are standardised, with statistics of the examples of all experts: their
         densities are then those of the same variable and can be compared.
     warm_start : bool, default=True
@@ -74,7 +74,7 @@ class GaussianGater(Gater):
         P(n | k) of the Gaussians of all experts, one expert's after the other's.
     means_, variances_ : ndarray of shape (n_gaussians, n_features)
         Their parameters, for inputs (x − mean)/scale.
-    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         Statistics of the inputs; scales of 1 if these are centred only.
 
     See Also
@@ -109,7 +109,7 @@ class GaussianGater(Gater):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "reg_covar": [Interval(Real, 0, None, closed="neither")],
-        "standardize": ["boolean"],
+        "scaling": SCALING_CONSTRAINT,
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -123,7 +123,7 @@ class GaussianGater(Gater):
         max_iter: int = 100,
         tol: float = 1e-3,
         reg_covar: float = 1e-3,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         warm_start: bool = True,
         random_state: ArrayLike = None,
         n_jobs: int | None = None,
@@ -133,7 +133,7 @@ class GaussianGater(Gater):
         self.max_iter = max_iter
         self.tol = tol
         self.reg_covar = reg_covar
-        self.standardize = standardize
+        self.scaling = scaling
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -179,9 +179,8 @@ class GaussianGater(Gater):
         if weights is None:
             weights = np.ones(X.shape[0])
         if not resume:
-            moments = Standardization.empty(X.shape[1])
-            moments.update(as_rows(X), np.flatnonzero(weights), weights)
-            self._measure(moments)
+            kind = self.scaling or "standard"
+            self._measure(Scaling.measured(kind, X, np.flatnonzero(weights), weights))
         starts = self._experts() if resume else [None] * n_experts
         subsets = [np.flatnonzero((partition == k) & (weights > 0)) for k in range(n_experts)]
         found = self._train(X, subsets, starts)
@@ -239,16 +238,19 @@ class GaussianGater(Gater):
 
     # ----------------------------------------------------------------------------- helpers
 
-    def _measure(self, moments: Standardization) -> None:
-        """Means and scales of all examples, and the variances left after standardising."""
-        mean, scale = moments.mean, moments.scale
-        self.feature_mean_ = mean  # centred in any case: sums of squares are then exact
-        self.feature_scale_ = scale if self.standardize else np.ones_like(scale)
-        self._spread = moments.variance / self.feature_scale_**2 + self.reg_covar
+    def _measure(self, seen: Scaling) -> None:
+        """Offset and scale of all examples, and the variances of scaled inputs.
+
+        Inputs are centred in any case: sums of squares are then exact.
+        """
+        kind = self.scaling or "standard"
+        scaling = replace(seen, kind=kind, divide=self.scaling is not None)
+        self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
+        self._spread = scaling.variance / self.feature_scale_**2 + self.reg_covar
 
     def _standardized(self, rows: ArrayLike) -> FloatArray:
         dense = rows.toarray() if sp.issparse(rows) else rows
-        return np.asarray((dense - self.feature_mean_) / self.feature_scale_)
+        return np.asarray((dense - self.feature_offset_) / self.feature_scale_)
 
     def _experts(self) -> list[Components]:
         """The Gaussians of each expert."""
@@ -289,4 +291,4 @@ class GaussianGater(Gater):
         return self
 
     def _threads(self) -> int:
-        return int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs))
+        return thread_count(self.n_jobs)

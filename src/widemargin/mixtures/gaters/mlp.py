@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.labels import target_moments
+from widemargin.inputs.labels import counted_rows, target_moments
 from widemargin.mixtures.gaters.gater import Gater, check_mixing
 from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin.mlp.network import Mixed
@@ -76,7 +76,7 @@ class MLPGater(NetworkModel, Gater):
         Epochs that `tol` waits.
     shuffle : bool, default=True
         Whether every epoch has an order of its own.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether inputs are standardised, without touching the data.
     warm_start : bool, default=True
         Whether `fit` goes on from the last weights when experts and inputs are as many as before:
@@ -99,7 +99,7 @@ class MLPGater(NetworkModel, Gater):
         K.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
-        are for inputs :math:`(x - m)/s`, with `feature_mean_` and `feature_scale_`.
+        are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
     n_iter_ : int
         Epochs of the last fit.
     stop_reason_ : str
@@ -163,7 +163,7 @@ class MLPGater(NetworkModel, Gater):
         tol: float | None = None,
         n_iter_no_change: int = 5,
         shuffle: bool = True,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         warm_start: bool = True,
         dtype: str = "float32",
         random_state: ArrayLike = None,
@@ -182,7 +182,7 @@ class MLPGater(NetworkModel, Gater):
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
-        self.standardize = standardize
+        self.scaling = scaling
         self.warm_start = warm_start
         self.dtype = dtype
         self.random_state = random_state
@@ -236,7 +236,7 @@ class MLPGater(NetworkModel, Gater):
             self._forget()
         self.n_experts_ = n_experts
         weights, y = mixing.weights, mixing.targets
-        order = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        order = counted_rows(X.shape[0], weights)
         examples = MixedExamples(X, y, weights, order, experts=mixing.outputs, criterion=criterion)
         return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._typing import FloatArray
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
 from widemargin.mixtures.hard.example_block import Share
 from widemargin.training.loop import Plan, Tally, _epoch, _order, _rate_after
@@ -41,9 +41,9 @@ class Span:
     total: int
 
 
-def begin(gater: MLPGater, n_experts: int, moments: Standardization) -> MLPGater:
-    """A gater with first weights, or its last ones, for inputs whose moments are known."""
-    row = moments.mean[None]
+def begin(gater: MLPGater, n_experts: int, seen: Scaling) -> MLPGater:
+    """A gater with first weights, or its last ones, for inputs whose statistics are known."""
+    row = seen.mean[None]
     if gater._goes_on(row, n_experts):
         return gater
     gater = deepcopy(gater)
@@ -52,7 +52,7 @@ def begin(gater: MLPGater, n_experts: int, moments: Standardization) -> MLPGater
     outputs = np.zeros((1, n_experts, 1), dtype=np.float32)
     examples = MixedExamples(row, np.zeros((1, 1)), None, np.arange(1), experts=outputs)
     learner = gater._learner(examples, resume=False)
-    learner.state.moments = replace(moments, fixed=True)
+    learner.state.scaling = replace(seen, kind=gater.scaling, fixed=True)
     gater.__dict__.update(learner.attributes())
     return gater
 

@@ -85,7 +85,7 @@ class MixtureOfExpertsClassifier(SoftMixtureModel, IterativeClassifier):
         The part of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=10
         How many epochs without progress to wait.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input mean 0 and variance 1. Sparse inputs are not filled; an
         `expert` gets them scaled, but not centred.
     class_weight : dict, "balanced" or None, default=None
@@ -104,7 +104,7 @@ class MixtureOfExpertsClassifier(SoftMixtureModel, IterativeClassifier):
         The classes.
     experts_ : list of estimators
         The fitted experts, if `expert` was given.
-    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         What is subtracted from inputs, and what they are then divided by.
     n_iter_, best_iter_ : int
         Epochs run, and the epoch whose weights were kept.
@@ -182,7 +182,7 @@ class MixtureOfExpertsClassifier(SoftMixtureModel, IterativeClassifier):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         class_weight: ArrayLike = None,
         dtype: str = "float32",
         time_limit: float | None = None,
@@ -208,7 +208,7 @@ class MixtureOfExpertsClassifier(SoftMixtureModel, IterativeClassifier):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.standardize = standardize
+        self.scaling = scaling
         self.class_weight = class_weight
         self.dtype = dtype
         self.time_limit = time_limit

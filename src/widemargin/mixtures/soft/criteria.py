@@ -180,12 +180,3 @@ class Gaussian(Likelihood):
 
     def scores(self, logits: Array, f: Array) -> Array:
         return Squares(tanh=False).scores(logits, f)
-
-
-def errors(scores: Array, y: Array, variance_shares: FloatArray | None) -> FloatArray:
-    """Of each example: whether it is misclassified, or its squared error in variances."""
-    if variance_shares is not None:
-        return np.asarray((y - scores).astype(np.float64) ** 2 @ variance_shares)
-    if scores.shape[1] > 1:
-        return np.asarray(scores.argmax(1) != y, dtype=np.float64)
-    return np.asarray((scores[:, 0] > 0) != (y > 0), dtype=np.float64)

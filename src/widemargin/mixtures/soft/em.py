@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.rows import as_rows
-from widemargin.mixtures.soft.criteria import LEAST_LOG_VARIANCE, Likelihood, errors, log_gates
+from widemargin.inputs.labels import example_errors
+from widemargin.mixtures.soft.criteria import LEAST_LOG_VARIANCE, Likelihood, log_gates
 from widemargin.mixtures.soft.mixture import SoftLearner, SoftMixture
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
@@ -59,10 +59,10 @@ class EMLearner(SoftLearner):
         self.criterion, self.decay, self.n_jobs = mixture.criterion, decay, n_jobs
         self.rows_per_call = len(self.order)
         weights = examples.weights
-        if mixture.standardize and random is not None:
-            mixture.moments.update(as_rows(examples.X), self.order, weights)
+        if random is not None:
             if mixture.experts is not None and sp.issparse(examples.X):
-                mixture.moments.mean[...] = 0.0  # others see these rows: centring would fill them
+                mixture.scaling.centre = False  # given experts see these rows: keep them sparse
+            mixture.scaling.update(examples.X, self.order, weights)
         inputs = mixture.inputs(examples.X)
         self.panels = list(inputs.panels(self.order))  # all rows, standardised once
         self.y = examples.y[self.order]
@@ -100,7 +100,7 @@ class EMLearner(SoftLearner):
             found.append(h)
             criterion -= float(total @ w)
             scores = self.criterion.scores(done.logits, f)
-            wrong += float(errors(scores, y, self.variance_shares) @ w)
+            wrong += float(example_errors(scores, y, self.variance_shares) @ w)
         self.posteriors = np.concatenate(found)
         return criterion, wrong
 

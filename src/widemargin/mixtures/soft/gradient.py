@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from widemargin._typing import FloatArray, IntArray
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
-from widemargin.mixtures.soft.criteria import LEAST_LOG_VARIANCE, errors
+from widemargin.inputs.labels import example_errors
+from widemargin.mixtures.soft.criteria import LEAST_LOG_VARIANCE
 from widemargin.mixtures.soft.mixture import SoftLearner, SoftMixture
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
@@ -52,8 +51,9 @@ class GradientLearner(SoftLearner):
         super().__init__(examples, mixture, variance_shares)
         self.steps, self.batch, self.decay, self.threads = steps, batch, decay, threads
         self.controller = ThreadpoolController()
-        if mixture.standardize:
-            self._standardize()
+        views = mixture.layout.views(mixture.parameters)
+        first = (views["first"], views["first_bias"])
+        mixture.scaling.update(examples.X, self.order, examples.weights, [first])
         dtype = mixture.parameters.dtype
         self.inputs = mixture.inputs(examples.X, dtype)
         self.y = examples.y.astype(dtype)
@@ -63,15 +63,6 @@ class GradientLearner(SoftLearner):
         steps.rows += len(self.order)
         weights = examples.weights
         steps.weight += float(len(self.order) if weights is None else weights[self.order].sum())
-
-    def _standardize(self) -> None:
-        """Statistics with these examples; the first layer then computes what it did before."""
-        moments = self.mixture.moments
-        before = Standardization(moments.mean, moments.variance, moments.weight)
-        moments.update(as_rows(self.examples.X), self.order, self.examples.weights)
-        if before.weight > 0:
-            weights = self.mixture.layout.views(self.mixture.parameters)
-            moments.carry_over(weights["first"], weights["first_bias"], before)
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         tally = Tally(0, 0.0, 0.0, 0.0)
@@ -101,7 +92,7 @@ class GradientLearner(SoftLearner):
         self._adam(rate)
         variance = weights["log_variance"]
         np.maximum(variance, LEAST_LOG_VARIANCE, out=variance)
-        wrong = errors(scores, y, self.variance_shares)
+        wrong = example_errors(scores, y, self.variance_shares)
         return Tally(len(rows), float(terms.value @ w), float(wrong @ w), float(w.sum()))
 
     def _adam(self, rate: float) -> None:

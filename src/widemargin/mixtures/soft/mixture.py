@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.standardization import Standardization
-from widemargin.mixtures.soft.criteria import Criterion, errors, log_gates
+from widemargin.inputs.labels import example_errors
+from widemargin.inputs.scaling import Scaling
+from widemargin.mixtures.soft.criteria import Criterion, log_gates
 from widemargin.mixtures.soft.inputs import Inputs
 from widemargin.mixtures.soft.network import Layout, Pass
 from widemargin.training.model import Examples
@@ -24,18 +25,14 @@ class SoftMixture:
 
     layout: Layout
     parameters: NDArray[Any]
-    moments: Standardization
+    scaling: Scaling
     criterion: Criterion
-    standardize: bool
     experts: list[Any] | None = None
 
     @property
     def statistics(self) -> tuple[FloatArray, FloatArray]:
-        """What is taken off inputs, and what they are then divided by."""
-        mean, scale = self.moments.mean, self.moments.scale
-        if not self.standardize:
-            return np.zeros_like(mean), np.ones_like(scale)
-        return mean.copy(), scale.copy()
+        """What is subtracted from inputs, and what they are then divided by."""
+        return self.scaling.offset.copy(), self.scaling.scale
 
     def inputs(self, X: ArrayLike, dtype: ArrayLike = np.float64) -> Inputs:
         return Inputs(X, *self.statistics, dtype)
@@ -80,7 +77,8 @@ class SoftMixture:
         values, wrong = [], []
         for places, logits, f in self.outputs(X):
             values.append(self.criterion.terms(logits, f, y[places], variance).value)
-            wrong.append(errors(self.criterion.scores(logits, f), y[places], variance_shares))
+            scores = self.criterion.scores(logits, f)
+            wrong.append(example_errors(scores, y[places], variance_shares))
         means = (np.average(np.concatenate(part), weights=weights) for part in (values, wrong))
         criterion, error = means
         return float(criterion), float(error)
@@ -109,18 +107,13 @@ class SoftLearner:
 
     def attributes(self) -> dict[str, Any]:
         mixture = self.mixture
-        mean, scale = mixture.statistics
-        moments = mixture.moments
+        offset, scale = mixture.statistics
         found: dict[str, Any] = {
-            "feature_mean_": mean,
+            "feature_offset_": offset,
             "feature_scale_": scale,
             "_parameters": mixture.parameters.copy(),
             "_sizes": asdict(mixture.layout),
-            "_state": {
-                "mean": moments.mean,
-                "variance": moments.variance,
-                "seen": moments.weight,
-            },
+            "_state": {"scaling": mixture.scaling.to_dict()},
         }
         if mixture.experts is not None:
             found["experts_"] = deepcopy(mixture.experts)

@@ -6,14 +6,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.soft.criteria import Criterion
 from widemargin.mixtures.soft.em import EMLearner
 from widemargin.mixtures.soft.gradient import GradientLearner, Steps
@@ -39,7 +39,7 @@ SOFT_CONSTRAINTS: dict[str, Any] = {
     "batch_size": [_AT_LEAST_ONE],
     "learning_rate": [StrOptions({"constant", "linear", "cosine", "one_cycle"})],
     "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-    "standardize": ["boolean"],
+    "scaling": SCALING_CONSTRAINT,
     "dtype": [StrOptions({"float32", "float64"})],
     "n_jobs": [Integral, None],
 }
@@ -59,7 +59,7 @@ class SoftMixtureModel(IterativeModel):
 
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
         *("n_experts", "n_hidden", "gater_units", "activation", "criterion", "solver", "expert"),
-        *("standardize", "dtype"),
+        *("scaling", "dtype"),
     )
 
     #: What an expert must have, and what it is then called.
@@ -130,13 +130,12 @@ class SoftMixtureModel(IterativeModel):
     def _mixture(self) -> SoftMixture:
         """The mixture as fitted."""
         saved = self._state
-        moments = Standardization(saved["mean"], saved["variance"], saved["seen"])
+        statistics = saved.get("scaling") or saved | {"weight": saved["seen"]}  # format 1: flat
         return SoftMixture(
             Layout(**self._sizes),
             self._parameters,
-            moments,
+            Scaling.from_dict(self.scaling, statistics),
             self._soft_criterion(),
-            self.standardize,
             getattr(self, "experts_", None),
         )
 
@@ -150,9 +149,8 @@ class SoftMixtureModel(IterativeModel):
         return SoftMixture(
             layout,
             layout.start(random, np.float64 if self.solver == "em" else self.dtype),
-            Standardization.empty(layout.inputs),
+            Scaling.empty(self.scaling, layout.inputs),
             self._soft_criterion(),
-            self.standardize,
             experts,
         )
 
@@ -184,7 +182,7 @@ class SoftMixtureModel(IterativeModel):
             self._steps(mixture, resume=resume),
             batch=int(self.batch_size),
             decay=self.alpha,
-            threads=int(effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)),
+            threads=thread_count(self.n_jobs),
             variance_shares=shares,
         )
 

@@ -74,7 +74,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
         The part of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=10
         How many epochs without progress to wait.
-    standardize : bool, default=True
+    scaling : {"standard", "minmax"} or None, default="standard"
         Whether to give every input and target mean 0 and variance 1. Sparse inputs are not
         filled; an `expert` gets them scaled, but not centred.
     dtype : {"float32", "float64"}, default="float32"
@@ -93,7 +93,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
         Targets.
     experts_ : list of estimators
         The fitted experts, if `expert` was given.
-    feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         What is subtracted from inputs, and what they are then divided by.
     n_iter_, best_iter_ : int
         Epochs run, and the epoch whose weights were kept.
@@ -155,7 +155,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        standardize: bool = True,
+        scaling: str | None = "standard",
         dtype: str = "float32",
         time_limit: float | None = None,
         n_jobs: int | None = None,
@@ -180,7 +180,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.standardize = standardize
+        self.scaling = scaling
         self.dtype = dtype
         self.time_limit = time_limit
         self.n_jobs = n_jobs

@@ -1,4 +1,4 @@
-"""Columns of a chunk as rows."""
+"""The core turns the columns of a chunk into rows."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_columns_become_rows(dtype, count, width):
 
 @every_dtype
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_number_that_is_none_is_seen_anywhere(dtype, bad):
+def test_missing_and_infinite_values_are_found_anywhere(dtype, bad):
     largest = np.finfo(dtype).max
     for row in (0, 5, 63, 64, 150, 199):
         for column in (0, 2):
@@ -37,7 +37,7 @@ def test_a_number_that_is_none_is_seen_anywhere(dtype, bad):
             assert not _core.interleave(columns, np.empty((200, 3), dtype))
 
 
-def test_columns_that_do_not_fit():
+def test_columns_of_the_wrong_size():
     columns = [np.zeros(5), np.zeros(4)]
     with pytest.raises(ValueError, match="as long as out"):
         _core.interleave(columns, np.empty((5, 2)))
@@ -46,7 +46,7 @@ def test_columns_that_do_not_fit():
 
 
 def test_chunks_that_are_kept_keep_their_rows(tmp_path):
-    """Also those of which only a view is kept."""
+    """Also if only a view of them is kept."""
     X = rng.normal(size=(1000, 3)).astype(np.float32)
     table = pa.table({**{f"x{j}": X[:, j] for j in range(3)}, "y": np.arange(1000) % 2})
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=100)

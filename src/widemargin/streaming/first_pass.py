@@ -1,4 +1,4 @@
-"""What a first pass over a stream finds out: classes, widths, statistics of the inputs."""
+"""What a first pass over a stream finds: classes, number of columns, statistics of the inputs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,29 +6,29 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.inputs.rows import as_rows
-from widemargin.inputs.standardization import Standardization
+from widemargin.inputs.scaling import Scaling
 from widemargin.streaming.chunk import Chunk
+from widemargin.tables.errors import Argument, ArgumentError
 
-MOST_CLASSES = 10_000
+MAX_CLASSES = 10_000
 
 
 @dataclass
-class Facts:
-    """Found so far.
+class FirstPassResult:
+    """What a first pass has found so far.
 
     Attributes
     ----------
     rows : int
         Rows seen.
     classes : ndarray or None
-        The different values of the target, sorted.
+        The distinct values of the target, sorted.
     width : int
         One more than the largest column number.
     uses_zero : bool
-        Whether a column 0 has an entry (svmlight).
+        Whether column 0 has an entry (svmlight).
     mean, variance : ndarray or None
-        Of the inputs.
+        Mean and variance of each input.
     """
 
     rows: int = 0
@@ -39,42 +39,42 @@ class Facts:
     variance: np.ndarray | None = None
 
     def update(self, chunk: Chunk, *, classes: bool, statistics: bool) -> None:
-        """Takes note of one more chunk."""
+        """Add one more chunk."""
         if classes:
-            self._note_classes(chunk)
+            self._add_classes(chunk)
         if chunk.X is not None:
             self.width = max(self.width, chunk.X.shape[1])
         if sp.issparse(chunk.X) and chunk.X.nnz:
             self.uses_zero |= bool(chunk.X.indices.min() == 0)
         if statistics:
-            self._note_moments(chunk.X)
+            self._add_moments(chunk.X)
         self.rows += len(chunk.y)
 
-    def _note_classes(self, chunk: Chunk) -> None:
+    def _add_classes(self, chunk: Chunk) -> None:
         found = np.unique(chunk.y)
         known = found if self.classes is None else np.union1d(self.classes, found)
-        if len(known) > MOST_CLASSES:
-            raise ValueError(
-                f"{chunk.place}: up to here the target has {len(known)} different values, such as "
-                f"{known[:3].tolist()!r}; a classifier needs a target with few: choose another "
-                "column, or give classes="
+        if len(known) > MAX_CLASSES:
+            raise ArgumentError(
+                f"{chunk.place}: up to here the target has {len(known)} distinct values, such as "
+                f"{known[:3].tolist()!r}; a classifier needs a target with few values: choose "
+                "another column, or name the classes with ",
+                Argument("classes"),
             )
         self.classes = known
 
-    def _note_moments(self, X: Any) -> None:
-        if sp.issparse(X):  # columns that were not there before held zeros
+    def _add_moments(self, X: Any) -> None:
+        if sp.issparse(X):  # earlier rows hold zeros in columns that are new
             X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.width))
-        moments = Standardization.empty(self.width)
+        moments = Scaling.empty("standard", self.width)
         if self.mean is not None and self.variance is not None:
             more = (0, self.width - len(self.mean))
-            moments = Standardization(
-                np.pad(self.mean, more), np.pad(self.variance, more), float(self.rows)
-            )
-        moments.update(as_rows(X), np.arange(X.shape[0]), None)
+            mean, variance = np.pad(self.mean, more), np.pad(self.variance, more)
+            moments = Scaling("standard", mean, variance, float(self.rows))
+        moments.update(X, np.arange(X.shape[0]), None)
         self.mean, self.variance = moments.mean, moments.variance
 
     def statistics(self, first: int, width: int) -> dict[str, Any]:
-        """Mean, variance and weight of `width` columns from column `first` on."""
+        """Mean, variance and weight of `width` columns, starting with column `first`."""
         assert self.mean is not None
         assert self.variance is not None
         more = (0, max(0, first + width - len(self.mean)))

@@ -1,28 +1,18 @@
-"""`widemargin train --stream` as a user meets it."""
+"""`widemargin train --stream`, from files to a model."""
 
 import json
 
 import numpy as np
 import pytest
 
+from helpers.command_line import run
 from widemargin import load
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
-testing = pytest.importorskip("typer.testing")
-cli = pytest.importorskip("widemargin.cli")
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3)).round(3)
 Y = np.where(X @ [1.0, -2.0, 0.5] > 0, "yes", "no")
-
-
-def run(*arguments, code=0):
-    result = testing.CliRunner().invoke(cli.app, [str(a) for a in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output
-    return result
 
 
 @pytest.fixture
@@ -76,7 +66,7 @@ def test_several_files_and_patterns_give_the_same_model(train, folder, tmp_path)
     assert coefficients[0] == coefficients[1] == coefficients[2]
 
 
-def test_mixed_tables_bring_their_encoder(train, tmp_path):
+def test_the_model_of_a_mixed_table_includes_its_encoder(train, tmp_path):
     frame = pd.DataFrame(X, columns=list("abc")).assign(town=np.where(X[:, 0] > 0, "u", "v"), y=Y)
     frame.loc[3, "b"] = None
     frame.to_parquet(tmp_path / "mixed.parquet")
@@ -101,12 +91,12 @@ def test_bad_rows_and_resuming(train, folder, tmp_path):
     message, note = train("--classes", "no,yes", code=1).stderr.splitlines()[::-1]
     assert message.startswith("error: ")
     assert "1.csv: line 61: column 'c' holds 'x'" in message
-    assert note == f"what was done so far is in {checkpoint}; --resume goes on from it"
+    assert note == f"the work so far is in {checkpoint}; --resume continues from it"
     assert load(checkpoint).rows == 130
     assert not (tmp_path / "model").exists()
 
     (line,) = train("--classes", "no,yes", code=1).stderr.splitlines()
-    assert "go on from it with --resume, or delete it" in line
+    assert "continue from it with --resume, or delete it" in line
     path.write_text(good)
     train("--classes", "no,yes", "--resume")
     assert not checkpoint.exists()
@@ -128,16 +118,16 @@ def test_a_named_checkpoint_stays_and_more_epochs_follow(train, tmp_path):
 def test_time_limit_keeps_the_checkpoint(train, tmp_path):
     done = train("--time-limit", 1e-9, "--json")
     assert json.loads(done.stdout)["stop_reason"] == "time_limit"
-    assert f"--resume goes on from {tmp_path / 'model.checkpoint'}" in done.stderr
+    assert f"--resume continues from {tmp_path / 'model.checkpoint'}" in done.stderr
     assert load(tmp_path / "model").history_[-1]["rows"] == 20
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "svc"], "SVC needs all data at once; use one of perceptron,"),
-        (["--classes", "no"], "not among the classes ['no']; mend the row, or name every class"),
-        (["--statistics", "all"], "statistics='all'"),
+        (["--model", "svc"], "SVC needs all data in memory; use one of perceptron,"),
+        (["--classes", "no"], "['no']; fix the row, or name every class with --classes"),
+        (["--statistics", "all"], "--statistics all: use running or first-pass"),
         (["--target", "q"], "no column 'q'"),
     ],
 )
@@ -149,9 +139,9 @@ def test_errors_are_one_line_and_leave_no_files(arguments, message, train, tmp_p
 
 def test_options_of_streams_need_a_stream(folder, tmp_path):
     for arguments, message in (
-        (["--epochs", 2], "--epochs is for streams; add --stream"),
-        (["--resume"], "--resume is for streams"),
-        ([folder / "1.csv"], "2 data files were given; more than one needs --stream"),
+        (["--epochs", 2], "--epochs is an option of streams; add --stream"),
+        (["--resume"], "--resume is an option of streams"),
+        ([folder / "1.csv"], "2 data files were given; several need --stream"),
     ):
         command = ["train", folder / "0.csv", *arguments, "--target", "y", "-o", tmp_path / "m"]
         assert message in run(*command, code=1).stderr

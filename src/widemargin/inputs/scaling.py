@@ -1,0 +1,233 @@
+r"""Scaling of inputs that models apply without touching the data.
+
+.. math:: \hat x = (x - m)/s
+
+with an offset *m* and a scale *s* per column. ``"standard"`` takes the mean and the standard
+deviation, ``"minmax"`` the minimum and the range, so that inputs lie in [0, 1]. A linear layer of
+scaled inputs is a linear layer of the inputs as given, so sparse data stay sparse:
+
+.. math:: v \cdot \hat x + b = (v/s) \cdot x + (b - v \cdot (m/s))
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from widemargin import _core
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.rows import as_rows, canonical
+
+__all__ = ["SCALING_CONSTRAINT", "Scaling"]
+
+#: What scikit-learn's parameter validation is told about `scaling`.
+SCALING_CONSTRAINT: list[Any] = [StrOptions({"standard", "minmax"}), None]
+
+ROUNDING = 1e-12  # a spread below this fraction of the values is rounding: the column is constant
+
+Layer = tuple[NDArray[Any], NDArray[Any]]
+
+
+@dataclass
+class Scaling:
+    """Running statistics of the inputs, and the offset and scale that follow from them.
+
+    Attributes
+    ----------
+    kind : {"standard", "minmax"} or None
+        How inputs are scaled; None leaves them as they are and measures nothing.
+    mean, variance : ndarray of shape (n_features,)
+        Of the examples seen; 0 and 1 before the first.
+    weight : float
+        The weight of the examples seen.
+    fixed : bool
+        Whether the statistics are final: more examples do not change them.
+    low, high : ndarray of shape (n_features,) or None
+        Smallest and largest values seen, for "minmax".
+    centre, divide : bool
+        Whether the offset is subtracted, and whether inputs are divided by the scale. With
+        ``centre=False`` zeros stay zero, and "minmax" divides by the largest absolute value.
+    """
+
+    kind: str | None
+    mean: FloatArray
+    variance: FloatArray
+    weight: float = 0.0
+    fixed: bool = False
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    centre: bool = True
+    divide: bool = True
+
+    # ------------------------------------------------------------------------------ construction
+
+    @classmethod
+    def empty(
+        cls, kind: str | None, width: int, *, centre: bool = True, divide: bool = True
+    ) -> "Scaling":
+        """Before any example was seen."""
+        return cls(kind, np.zeros(width), np.ones(width), centre=centre, divide=divide)
+
+    @classmethod
+    def measured(
+        cls,
+        kind: str | None,
+        X: ArrayLike,
+        order: IntArray | None = None,
+        weights: FloatArray | None = None,
+        *,
+        centre: bool = True,
+        divide: bool = True,
+    ) -> "Scaling":
+        """From examples: all rows of X, or those of `order`."""
+        scaling = cls.empty(kind, X.shape[1], centre=centre, divide=divide)
+        scaling.update(X, np.arange(X.shape[0]) if order is None else order, weights)
+        return scaling
+
+    @classmethod
+    def from_dict(cls, kind: str | None, saved: dict[str, Any]) -> "Scaling":
+        """From what `to_dict` saved, perhaps among other entries."""
+        names = [field.name for field in fields(cls) if field.name != "kind"]
+        return cls(kind, **{name: saved[name] for name in names if name in saved})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but `kind`, which is a parameter of the model, as plain arrays and numbers."""
+        return {name: value for name, value in vars(self).items() if name != "kind"}
+
+    # --------------------------------------------------------------------------- offset and scale
+
+    @property
+    def offset(self) -> FloatArray:
+        """m: what is subtracted from the inputs."""
+        if self.kind is None or not self.centre:
+            return np.zeros_like(self.mean)
+        if self.kind == "standard":
+            return self.mean
+        return np.zeros_like(self.mean) if self.low is None else self.low
+
+    @property
+    def scale(self) -> FloatArray:
+        """s: what inputs are divided by; 1 for constant columns, which then are 0 if centred."""
+        if self.kind is None or not self.divide:
+            return np.ones_like(self.mean)
+        if self.kind == "standard":
+            scale, size = np.sqrt(self.variance), np.abs(self.mean)
+        elif self.low is None or self.high is None:
+            return np.ones_like(self.mean)
+        else:
+            size = np.maximum(np.abs(self.low), np.abs(self.high))
+            scale = self.high - self.low if self.centre else size.copy()
+        scale[scale <= ROUNDING * size] = 1.0
+        scale[scale == 0.0] = 1.0
+        return scale
+
+    @property
+    def core_arguments(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """Offset and scale as the core takes them: None for inputs that are not scaled."""
+        return (None, None) if self.kind is None else (self.offset, self.scale)
+
+    # --------------------------------------------------------------------------------- statistics
+
+    def update(
+        self,
+        X: ArrayLike,
+        order: IntArray,
+        weights: FloatArray | None,
+        layers: Iterable[Layer] = (),
+    ) -> None:
+        """Adds the statistics of more examples.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            Validated inputs.
+        order : ndarray of int
+            The rows to count.
+        weights : ndarray of shape (n_samples,) or None
+            Weights of all rows.
+        layers : iterable of (W, b)
+            First layers of scaled inputs, changed in place so that they compute what they did
+            with the statistics before.
+        """
+        if self.kind is None or self.fixed:
+            return
+        total = float(len(order) if weights is None else weights[order].sum())
+        if total == 0.0:
+            return
+        before = replace(self)
+        mean, variance = np.empty_like(self.mean), np.empty_like(self.mean)
+        _core.moments(as_rows(X), order, weights, mean, variance)
+        low, high = _extremes(X, order) if self.kind == "minmax" else (None, None)
+        self.merge(Scaling(self.kind, mean, variance, total, low=low, high=high))
+        if before.weight > 0:
+            for W, b in layers:
+                self.carry_over(W, b, before)
+
+    def merge(self, more: "Scaling") -> None:
+        """Adds the statistics of other examples (Chan, Golub and LeVeque, 1979)."""
+        share = more.weight / (self.weight + more.weight)
+        shift = more.mean - self.mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = (
+                (1.0 - share) * self.variance
+                + share * more.variance
+                + share * (1.0 - share) * shift**2
+            )
+        if not np.all(np.isfinite(variance)):
+            raise ValueError(
+                f"column {np.argmin(np.isfinite(variance))} of X, counted from 0, holds values too "
+                "large: their squares overflow; divide it by a constant, or take logarithms"
+            )
+        self.mean = self.mean + share * shift
+        self.variance = variance
+        self.weight += more.weight
+        if more.low is not None and more.high is not None:
+            self.low = more.low if self.low is None else np.minimum(self.low, more.low)
+            self.high = more.high if self.high is None else np.maximum(self.high, more.high)
+
+    def mean_squared_norm(self, X: ArrayLike, order: IntArray, weights: FloatArray | None) -> float:
+        """The mean of ‖x̂‖² over the examples seen; those given here, if nothing was measured."""
+        seen = self if self.kind is not None else Scaling.measured("standard", X, order, weights)
+        distance = seen.mean - self.offset
+        return float(np.sum((seen.variance + distance**2) / self.scale**2))
+
+    # ------------------------------------------------------------------------------------ weights
+
+    def carry_over(self, W: NDArray[Any], b: NDArray[Any], before: "Scaling") -> None:
+        """Changes a layer in place, so that it computes what it did with the scaling `before`."""
+        raw = W / before.scale[:, None]
+        b += (self.offset - before.offset) @ raw
+        W[...] = raw * self.scale[:, None]
+
+    def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
+        """From weights (..., n_features) of scaled inputs those of the inputs as given."""
+        if self.kind is None:
+            return w, b
+        return w / self.scale, b - w @ (self.offset / self.scale)
+
+    # ------------------------------------------------------------------------------------- inputs
+
+    def transform(self, X: ArrayLike) -> ArrayLike:
+        """A scaled copy of X, for models that cannot scale implicitly; X itself if kind is None.
+
+        Sparse inputs stay sparse if nothing is subtracted, see `centre`.
+        """
+        if self.kind is None:
+            return X
+        offset, scale = self.offset, self.scale
+        if sp.issparse(X) and not np.any(offset):
+            return X.multiply(1.0 / scale).tocsr().astype(X.dtype, copy=False)
+        dense = X.toarray() if sp.issparse(X) else X
+        return np.asarray((dense - offset) / scale).astype(X.dtype, copy=False)
+
+
+def _extremes(X: ArrayLike, order: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The smallest and largest value of each column, zeros of sparse rows included."""
+    some = canonical(X) if len(order) == X.shape[0] else canonical(X)[order]
+    low, high = min_max_axis(some, axis=0) if sp.issparse(some) else (some.min(0), some.max(0))
+    return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)

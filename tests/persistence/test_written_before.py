@@ -1,0 +1,120 @@
+"""Model files of earlier versions load, give the same answers, and can be resumed.
+
+They were written by version 0.1.0, before its modules and parameters had their present names,
+with what to expect of each in ``expected.npz``.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from widemargin.persistence import load
+from widemargin.persistence.classes import public_name
+from widemargin.persistence.history import CHANGES, Changes
+from widemargin.streaming import fit_stream, stream
+
+FOLDER = Path(__file__).parent / "models"
+EXPECTED = dict(np.load(FOLDER / "expected.npz"))
+FACTS = json.loads(str(EXPECTED["facts"]))
+TRAINED = 1e-4  # precision after training, whose rounding depends on the processor
+ROWS = 40  # what follows is for predictions
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def read(name):
+    if "dask" in name:
+        pytest.importorskip("dask", reason="dask is not installed")
+        pytest.importorskip("distributed", reason="distributed is not installed")
+    return load(FOLDER / f"{name}.safetensors")
+
+
+def inputs(problem):
+    name, *kind = problem.split(":")
+    if name == "table":
+        pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+        frame = pandas.DataFrame({c: EXPECTED[f"X/table/{c}"] for c in ("age", "size", "town")})
+        return frame.assign(town=frame["town"].replace("", None))
+    X = EXPECTED[f"X/{name}"]
+    return sp.csr_array(X) if kind == ["csr"] else X
+
+
+def targets(problem):
+    return EXPECTED[f"y/{problem.split(':')[0]}"][:ROWS]
+
+
+def check_answers(model, X, name, expected, precision=0.0):
+    precision = max(precision, FACTS[name]["precision"])
+    for method in FACTS[name]["outputs"]:
+        right = EXPECTED[f"{expected}/{method}"]
+        said = getattr(model, method)(X)
+        said = said.toarray() if sp.issparse(said) else np.asarray(said)
+        if right.dtype.kind != "f":
+            assert (
+                said.astype(str if right.dtype.kind == "U" else said.dtype).tolist()
+                == right.tolist()
+            )
+        else:
+            atol = precision * max(1.0, np.abs(right).max())
+            np.testing.assert_allclose(said, right, rtol=0, atol=atol)
+
+
+def test_every_file_is_tested():
+    assert {path.stem for path in FOLDER.glob("*.safetensors")} == FACTS.keys()
+
+
+@pytest.mark.parametrize("name", [name for name in FACTS if "stream" not in FACTS[name]])
+def test_same_answers(name):
+    check_answers(read(name), inputs(FACTS[name]["problem"])[ROWS:], name, name)
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_same_parameters(name):
+    model = read(name)
+    model = getattr(model, "model", model)  # of a checkpoint
+    model = model[-1] if hasattr(model, "steps") else model
+    now = model.get_params(deep=False)
+    changes = CHANGES.get(public_name(type(model)), Changes())
+    for old, value in FACTS[name]["params"].items():
+        new = changes.parameters.get(old, old)
+        if new is None:
+            continue
+        if not isinstance(value, (list, dict)):
+            value = changes.values.get(new, {}).get(value, value)
+        if hasattr(now[new], "get_params"):
+            assert value == {"estimator": type(now[new]).__name__}
+        else:
+            assert json.loads(json.dumps(now[new])) == value, f"{old} -> {new}"
+
+
+@pytest.mark.parametrize("name", [name for name in FACTS if "resumed" in FACTS[name]])
+def test_resumes(name):
+    model, X = read(name), inputs(FACTS[name]["problem"])
+    model.fit(X[:ROWS], targets(FACTS[name]["problem"]))
+    check_answers(model, X[ROWS:], name, f"{name}/resumed", TRAINED)
+    if "n_iter" in FACTS[name]:  # a machine that was solved stays so
+        assert np.sum(model.n_iter_) < FACTS[name]["n_iter"] / 10
+
+
+@pytest.mark.parametrize("name", [name for name in FACTS if "stream" in FACTS[name]])
+def test_stream_resumes_from_its_checkpoint(name, tmp_path):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    rows, file = tmp_path / "rows.csv", tmp_path / "state"
+    rows.write_bytes(EXPECTED[f"{name}/csv"].tobytes())
+    shutil.copy(FOLDER / f"{name}.safetensors", file)
+    model = clone(read(name).model)
+    outcome = fit_stream(
+        model,
+        stream(rows, target="y", chunk_rows=10),
+        **FACTS[name]["stream"],
+        checkpoint=file,
+        resume=True,
+    )
+    assert outcome.rows == ROWS * FACTS[name]["stream"]["epochs"]
+    probes = pandas.DataFrame(inputs(FACTS[name]["problem"])[ROWS:], columns=["a", "b", "c"])
+    check_answers(model, probes, name, name, TRAINED)
