@@ -62,6 +62,7 @@ def build(folder, *options, targets=("all",)):
 
 
 @compiled
+@pytest.mark.slow
 def test_core_under_sanitizers(tmp_path):
     build(tmp_path, "-DWIDEMARGIN_CPP_TESTS=ON")
     ctest = Path(tool("cmake")).with_name("ctest")
@@ -92,6 +93,7 @@ needs_nm = pytest.mark.skipif(
 
 @compiled
 @needs_nm
+@pytest.mark.slow
 def test_no_weak_symbol_is_shared_by_instruction_sets(tmp_path):
     targets = [f"widemargin_{isa}" for isa in ISAS]
     build(tmp_path, "-DWIDEMARGIN_CORE_ONLY=ON", "-DCMAKE_BUILD_TYPE=Release", targets=targets)
@@ -305,6 +307,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_core.Rows.dense(np.zeros((2, 2)))))
 """
 
 
+@pytest.mark.slow
 def test_nothing_leaks():
     done = python(EVERY_KIND_OF_FIT)
     assert (done.returncode, done.stderr) == (0, "")

@@ -62,7 +62,7 @@ inline int at_most_one_per_cpu(int threads) {
 // Shows Python's garbage collector the objects that an instance owns.
 //
 // An object that Python owns may refer back to the instance. Without this, the two would keep each
-// other alive for ever, and nanobind would report the instance as leaked when Python exits. `T` has
+// other alive forever, and nanobind would report the instance as leaked when Python exits. `T` has
 // two functions: visit_owners(visitor), which calls visitor(object) once for each reference that it
 // owns, and drop_owners(), which releases them.
 struct OwnerVisitor {

@@ -44,7 +44,7 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
                                 std::optional<Vector<const double>> weights,
                                 const std::string& units, const std::string& targets, double margin,
                                 double rate, bool fit_intercept, double dropout, std::uint64_t seed,
-                                int threads, bool lock_free) {
+                                int threads) {
     const Rows& x = rows.view();
     const Standardization s = standardization_of(x, mean, scale);
     const Committees committees = committees_of(x, v, alive, b);
@@ -72,8 +72,7 @@ CommitteeTuple train_committees(const RowsHandle& rows, Cube<float> v, Matrix<co
                              .fit_intercept = fit_intercept,
                              .dropout = dropout,
                              .seed = seed,
-                             .threads = at_most_one_per_cpu(threads),
-                             .lock_free = lock_free};
+                             .threads = at_most_one_per_cpu(threads)};
     nb::gil_scoped_release release;
     const CommitteeTally t = loops().train_committees(x, committees, s, pass);
     return {t.updates, t.criterion, t.errors, t.weight, t.active, t.reached};
@@ -98,7 +97,7 @@ void bind_committees(nb::module_& m) {
     m.def("train_committees", &train_committees, "rows"_a, "v"_a.noconvert(), "alive"_a,
           "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "order"_a, "y"_a,
           "weights"_a.none(), "units"_a, "targets"_a, "margin"_a, "rate"_a, "fit_intercept"_a,
-          "dropout"_a, "seed"_a, "threads"_a, "lock_free"_a);
+          "dropout"_a, "seed"_a, "threads"_a);
     m.def("committee_scores", &committee_scores, "rows"_a, "v"_a.noconvert(), "alive"_a,
           "b"_a.noconvert(), nb::kw_only(), "mean"_a.none(), "scale"_a.none(), "units"_a,
           "out"_a.noconvert(), "threads"_a);

@@ -1,4 +1,4 @@
-"""Hot loops over plain arrays: what cpp/bindings/module.cpp exports.
+"""Hot loops over plain arrays: what cpp/bindings exports.
 
 Every array is C-contiguous. Those that a call fills or trains in place (`w`, `b`, `out`, …) must
 have exactly the type given; others are converted when their type differs.
@@ -14,7 +14,7 @@ from widemargin._typing import FloatArray, IntArray
 
 _Sums: TypeAlias = tuple[int, float, float, float]  # updates, criterion, errors, weight
 
-isa: str  # the instruction set of the loops in use: WIDEMARGIN_ISA or the best there is
+isa: str  # the instruction set of the loops in use: WIDEMARGIN_ISA, or the best of this CPU
 openmp: bool
 
 @final
@@ -206,7 +206,7 @@ def cpu_features() -> list[str]: ...
 
 @final
 class KernelExamples:
-    """Examples in the blocks of one kernel."""
+    """Examples in blocks, prepared for one kernel."""
 
     @property
     def double_precision(self) -> bool: ...
@@ -227,7 +227,7 @@ def expand(
 
 @final
 class Decomposition:
-    """The decomposition algorithm, at work on one problem."""
+    """The decomposition algorithm and its state, for one problem."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ def dual_epochs(
     epochs: int,
     enough: int,
     visits: int,
-) -> int: ...  # visits; it ends after `epochs` epochs, or the first one after `enough` visits
+) -> int: ...  # visits; stops after `epochs`, or after an epoch with `enough` visits
 def losses(
     f: FloatArray,
     d: FloatArray,
@@ -333,7 +333,6 @@ def train_committees(
     dropout: float,
     seed: int,
     threads: int,
-    lock_free: bool,
 ) -> tuple[int, float, float, float, int, int]: ...
 def committee_scores(
     rows: Rows,

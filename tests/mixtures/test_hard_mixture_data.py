@@ -48,7 +48,12 @@ def test_two_lines_make_a_roof(gater):
 @ignore_convergence
 @pytest.mark.parametrize(
     "expert",
-    [LinearRegression(), SVR(), MLPRegressor((10,)), DecisionTreeRegressor(max_depth=4)],
+    [
+        LinearRegression(),
+        SVR(),
+        MLPRegressor(hidden_layer_sizes=(10,)),
+        DecisionTreeRegressor(max_depth=4),
+    ],
     ids=lambda expert: type(expert).__name__,
 )
 @pytest.mark.parametrize("gater", ["mlp", "local"])

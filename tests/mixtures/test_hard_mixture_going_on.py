@@ -45,7 +45,9 @@ MODELS = {
     "logistic, tree": quick(LOGISTIC, DecisionTreeClassifier(max_depth=3)),
     "SVR": quick(SVR(), MLPGater((5,)), HardMixtureRegressor),
     "SVR, local": quick(SVR(), "local", HardMixtureRegressor),
-    "network of values": quick(MLPRegressor((5,), max_iter=4), "mlp", HardMixtureRegressor),
+    "network of values": quick(
+        MLPRegressor(hidden_layer_sizes=(5,), max_iter=4), "mlp", HardMixtureRegressor
+    ),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 

@@ -146,7 +146,8 @@ def test_a_single_expert_is_a_multi_layer_perceptron(activation, target):
     if target == "values":
         one.set_params(criterion="mse")
     model = MLPRegressor if target == "values" else MLPClassifier
-    network = model((7,), solver="adamw", **options)
+    options["alpha"] *= 50  # networks divide it by the batch size
+    network = model(hidden_layer_sizes=(7,), solver="adamw", **options)
     start = clone(one).set_params(max_iter=1, learning_rate_init=1e-300).fit(X, y)
     network.set_params(max_iter=1, learning_rate_init=1e-300, warm_start=True).fit(X, y)
     weights = start._mixture().layout.views(start._parameters)

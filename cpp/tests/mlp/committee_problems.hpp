@@ -44,7 +44,7 @@ struct CommitteeProblem : Inputs {
     std::size_t outputs, units, panels;
     CommitteeTargets targets;
     UnitName kind;
-    bool fit_intercept, lock_free = false;
+    bool fit_intercept;
     double beta, rate = 0x1p-5, dropout = 0.0;
     std::uint64_t seed = 1;
     Order order;
@@ -236,8 +236,7 @@ struct CommitteeProblem : Inputs {
         const CommitteePass pass{
             order.data(),  order.size(), y.data(), weights.empty() ? nullptr : weights.data(),
             kind,          targets,      beta,     rate,
-            fit_intercept, dropout,      seed,     threads,
-            lock_free};
+            fit_intercept, dropout,      seed,     threads};
         return on(table, as_packed,
                   [&](const Rows& rows, const Committees& committees, const Standardization& s) {
                       return table.train_committees(rows, committees, s, pass);

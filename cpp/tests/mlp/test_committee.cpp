@@ -85,21 +85,6 @@ void test_threads(const Loops& table) {
     }
 }
 
-// Without locks one thread gives the same result as with them; two threads visit each example once.
-void test_lock_free(const Loops& table) {
-    Random random(23);
-    const Data data(random, Layout::dense64, 60, 5);
-    const CommitteeProblem start(random, data, options_of(6, 71, UnitName::hard_tanh), false);
-    CommitteeProblem locked = start, alone = start, pair = start;
-    alone.lock_free = pair.lock_free = true;
-    const CommitteeTally tally = locked.run(table, 1, false);
-    CHECK(same(alone.run(table, 1, false), tally) && alone.v == locked.v, "%s", table.isa);
-    const CommitteeTally both = pair.run(table, 2, false);
-    CHECK(close(both.weight, tally.weight) && both.updates > 0, "%s", table.isa);
-    CHECK(std::all_of(pair.v.begin(), pair.v.end(), [](float w) { return std::isfinite(w); }), "%s",
-          table.isa);
-}
-
 // One visit with weights so small that all units that take part learn: their sum is f.
 void test_dropout(const Loops& table) {
     Random random(24);
@@ -161,7 +146,6 @@ void test_committees(const Tables& tables) {
     test_passes(tables);
     for (const Loops* table : tables) {
         test_threads(*table);
-        test_lock_free(*table);
         test_dropout(*table);
         test_nothing(*table);
     }

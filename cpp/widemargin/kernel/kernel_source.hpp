@@ -30,10 +30,10 @@ class KernelSource {
                       const RowUse& use) const = 0;
     virtual void diagonal(double* out) const = 0;
 
-    // The cost of one value, in register operations; large if somebody else computes it.
+    // The cost of one value, in register operations; large if the caller computes it.
     virtual double cost() const = 0;
 
-    // How many examples take some hundredths of a second with this many rows.
+    // How many examples take about a fiftieth of a second with this many rows.
     virtual std::size_t examples_at_once(std::size_t rows) const = 0;
 
     // A kernel that can also compare distances between examples far apart; null if there is none.
@@ -66,7 +66,7 @@ class ComputedKernel final : public KernelSource {
     std::shared_ptr<const PackedExamples> examples_;
 };
 
-// Rows that somebody else computes: a matrix, or a Python function.
+// Rows that the caller computes: from a matrix, or by a Python function.
 class GivenKernel final : public KernelSource {
    public:
     // Writes the rows of n examples over all examples, one after the other.

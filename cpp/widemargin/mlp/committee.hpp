@@ -10,8 +10,7 @@
 //
 // Threads share the units, not the examples: they meet once per example, when all know f. Sums are
 // computed panel by panel in the same order, so that the result does not depend on the number of
-// threads. Or, without locks, each thread takes examples and all write to the same units: the
-// result then depends on chance (Niu et al., 2011).
+// threads.
 #pragma once
 
 #include <cmath>
@@ -41,13 +40,13 @@ class CommitteeWorker {
           steps_(committees.outputs, pass),
           rule_(committees.panels * kPanelUnits) {}
 
-    // Visits the examples first..last-1 of the order with the panels begin..end-1 of all. `votes`
-    // has two entries per panel; meet() waits until all threads have come there.
+    // Visits the examples of the order with the panels begin..end-1 of all. `votes` has two entries
+    // per panel; meet() waits until all threads have come there.
     template <class Meet>
-    void visit(std::size_t first, std::size_t last, std::size_t begin, std::size_t end,
-               double* votes, Meet&& meet) {
+    void visit(std::size_t begin, std::size_t end, double* votes, Meet&& meet) {
         constexpr std::size_t ahead = 4;
-        for (std::size_t n = first; n < last; ++n) {
+        const std::size_t last = pass_.count;
+        for (std::size_t n = 0; n < last; ++n) {
             if (n + 2 * ahead < last) x_.prefetch_start(pass_.order[n + 2 * ahead]);
             if (n + ahead < last) x_.prefetch(pass_.order[n + ahead]);
             const auto l = static_cast<std::size_t>(pass_.order[n]);
@@ -140,54 +139,23 @@ class CommitteeWorker {
     std::int64_t active_ = 0, reached_ = 0;
 };
 
-inline void add(CommitteeTally& total, const CommitteeTally& part) {
-    total.updates += part.updates;
-    total.criterion += part.criterion;
-    total.errors += part.errors;
-    total.weight += part.weight;
-    total.active += part.active;
-    total.reached += part.reached;
-}
-
 // Threads share the panels, or whole committees if the rule needs all units of one.
 template <class Worker>
-CommitteeTally visit_together(Vector<Worker>& workers, const CommitteePass& pass,
-                              std::size_t panels, std::size_t granularity, double* votes) {
+CommitteeTally visit_together(Vector<Worker>& workers, std::size_t panels, std::size_t granularity,
+                              double* votes) {
     const std::size_t grains = panels / granularity;
     with_team(static_cast<int>(workers.size()), [&](int me, int team, Barrier& barrier) {
         const auto boundary = [&](int i) {
             return granularity *
                    (grains * static_cast<std::size_t>(i) / static_cast<std::size_t>(team));
         };
-        workers[static_cast<std::size_t>(me)].visit(0, pass.count, boundary(me), boundary(me + 1),
-                                                    votes, [&] { barrier.wait(); });
+        workers[static_cast<std::size_t>(me)].visit(boundary(me), boundary(me + 1), votes,
+                                                    [&] { barrier.wait(); });
     });
     CommitteeTally total = workers[0].tally();
     for (std::size_t i = 1; i < workers.size(); ++i) {
         total.active += workers[i].tally().active;
         total.reached += workers[i].tally().reached;
-    }
-    return total;
-}
-
-// Threads share the examples, and race for the units.
-template <class Worker>
-CommitteeTally visit_apart(Vector<Worker>& workers, const Committees& committees,
-                           const CommitteePass& pass, std::size_t panels, Vector<double>& votes) {
-    const std::size_t parts = workers.size();
-    with_team(static_cast<int>(parts), [&](int me, int team, Barrier&) {
-        for (auto part = static_cast<std::size_t>(me); part < parts;
-             part += static_cast<std::size_t>(team)) {
-            workers[part].visit(pass.count * part / parts, pass.count * (part + 1) / parts, 0,
-                                panels, votes.data() + 2 * panels * part, [] {});
-        }
-    });
-    CommitteeTally total;
-    for (const Worker& worker : workers) add(total, worker.tally());
-    for (std::size_t k = 0; k < committees.outputs; ++k) {  // b is the sum of all steps
-        double steps = 0.0;
-        for (const Worker& worker : workers) steps += worker.b()[k] - committees.b[k];
-        committees.b[k] += steps;
     }
     return total;
 }
@@ -199,8 +167,7 @@ CommitteeTally train_committees(const Rows& rows, const Committees& committees,
     const std::size_t panels = committees.outputs * committees.panels;
     const std::size_t granularity = Rule::kIndependent ? 1 : committees.panels;
     const std::size_t threads =
-        pass.lock_free ? static_cast<std::size_t>(pass.threads)
-                       : std::min(static_cast<std::size_t>(pass.threads), panels / granularity);
+        std::min(static_cast<std::size_t>(pass.threads), panels / granularity);
     CommitteeTally total;
     for (std::size_t i = 0; i < panels; ++i) {
         enter_panel(committees.v + i * committees.panel_size(), centring);
@@ -211,13 +178,9 @@ CommitteeTally train_committees(const Rows& rows, const Committees& committees,
         workers.reserve(threads);
         for (std::size_t i = 0; i < threads; ++i)
             workers.emplace_back(x, committees, centring, pass);
-        Vector<double> votes(2 * panels * threads);
-        if (pass.lock_free) {
-            total = visit_apart(workers, committees, pass, panels, votes);
-        } else {
-            total = visit_together(workers, pass, panels, granularity, votes.data());
-            std::copy(workers[0].b().begin(), workers[0].b().end(), committees.b);
-        }
+        Vector<double> votes(2 * panels);
+        total = visit_together(workers, panels, granularity, votes.data());
+        std::copy(workers[0].b().begin(), workers[0].b().end(), committees.b);
     });
     for (std::size_t i = 0; i < panels; ++i) {
         leave_panel(committees.v + i * committees.panel_size(), centring);

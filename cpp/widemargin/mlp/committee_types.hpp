@@ -43,8 +43,6 @@ struct CommitteePass {
     double dropout;      // the fraction of units that a visit leaves out
     std::uint64_t seed;  // for choosing them
     int threads;
-    bool
-        lock_free;  // threads share examples, not units: fast, but no two runs give the same result
 };
 
 // Sums over the visited examples, each measured just before its own update.

@@ -78,7 +78,7 @@ void for_non_zeros(const SparseRow<T>& row, Visitor&& visitor) {
     }
 }
 
-// How many cache lines an example takes.
+// The number of cache lines of one example.
 inline std::size_t packed_lines(std::size_t dense_inputs, std::size_t count) {
     const std::size_t size = sizeof(PackedHeader) + (dense_inputs + count) * sizeof(double) +
                              count * sizeof(std::int32_t);

@@ -1,4 +1,4 @@
-r"""Dual coordinate descent for linear support vector machines (cpp/widemargin/linear/dual_epochs.hpp).
+r"""Dual coordinate descent for linear support vector machines (linear/dual_epochs.hpp in the core).
 
 The weights swing about their limit from epoch to epoch. Their mean is a better point, as the cost
 is convex, and the best one on the line through both, or a multiple of that, better still.

@@ -1,7 +1,7 @@
 r"""Kernel machines :math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` trained example by example.
 
 The examples are visited in blocks. Inside a block an update acts on the examples that follow
-through the block's own tile of the kernel (``cpp/widemargin/kernel_perceptron.hpp``); what the
+through the block's own tile of the kernel (``kernel/kernel_perceptron.hpp`` in the core); what the
 block's updates change elsewhere is one matrix product. So only columns of updated examples are
 ever computed, and always many at once.
 """

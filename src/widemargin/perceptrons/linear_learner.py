@@ -3,7 +3,7 @@ r"""Linear machines :math:`f(x) = w \cdot \Phi(x) + b` trained by stochastic gra
 Weights are kept for **raw** inputs. With standardised inputs :math:`\hat x = (x - m)/s` and
 weights *v* of :math:`\hat x`, the core trains :math:`w = v/s` in
 :math:`f(x) = w \cdot (x - m) + b`, or *v* itself where the examples are packed (see
-``cpp/widemargin/stochastic_gradient.hpp``); outside, the model is :math:`f(x) = w \cdot x + c`
+``linear/stochastic_gradient.hpp`` in the core); outside, the model is :math:`f(x) = w \cdot x + c`
 with :math:`c = b - w \cdot m`. So ``coef_`` applies to the user's own columns, sparse data stay
 sparse, and the statistics may move between two calls of ``partial_fit`` without changing what the
 model computes.

@@ -11,7 +11,7 @@ Stochastic gradient takes one term at a time (8.16): for each example *l*,
           \qquad b \leftarrow b + \lambda\, y_l\, [y_l f(x_l) \le 1]
 
 The core keeps :math:`w = a v` and shrinks *a*, so that a visit costs as many operations as the
-example has non-zero inputs (``cpp/widemargin/linear_units.hpp``).
+example has non-zero inputs (``cpp/widemargin/linear/linear_units.hpp``).
 """
 
 from numbers import Real

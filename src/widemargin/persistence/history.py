@@ -4,9 +4,11 @@ Format 1 named a class by the module that defined it.  `upgrade` rewrites the JS
 file before it is decoded, so that all other code needs only the current names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 __all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
 
@@ -56,14 +58,16 @@ class Changes:
 
     `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
     renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
-    to a mapping from old values to new ones. `records` renames entries of
-    `history_`.
+    to a mapping from old values to new ones. `records` renames entries of `history_`. `convert` is
+    for parameters that follow from several old ones: it gets all parameters, with their new names
+    and values, and all attributes, and returns the parameters.
     """
 
     parameters: Names = field(default_factory=dict)
     attributes: Names = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     records: Names = field(default_factory=dict)
+    convert: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None
 
     def __or__(self, other: "Changes") -> "Changes":
         """These changes and others."""
@@ -72,6 +76,7 @@ class Changes:
             {**self.attributes, **other.attributes},
             {**self.values, **other.values},
             {**self.records, **other.records},
+            self.convert or other.convert,
         )
 
 
@@ -85,6 +90,36 @@ SCALING = Changes(
 #: Classifiers that measure a margin.
 MARGIN = Changes(
     attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
+)
+
+
+def _network_decays(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Decays as multiples of 1 / batch size; they were per step for `mu`, `nu` and AdamW."""
+    names = ("alpha", "mu", "nu", "batch_size")
+    alpha, mu, nu, batch = (_plain(parameters.get(name)) for name in names)
+    rest = {name: node for name, node in parameters.items() if name not in ("mu", "nu")}
+    per_step = parameters.get("solver") == "adamw"
+    if alpha is None or (mu is None and nu is None and not per_step):
+        return rest
+    if batch == "auto":
+        rows = [dict(record["items"])["rows"] for record in state.get("history_", [])]
+        batch = min(200, max(rows, default=200))
+    unless_given = alpha * batch if per_step else alpha
+    hidden, output = (unless_given if decay is None else decay * batch for decay in (nu, mu))
+    return rest | {"alpha": hidden, "output_alpha": None if output == hidden else output}
+
+
+#: Multi-layer perceptrons with scikit-learn's parameters.
+NETWORK = Changes(
+    parameters={"criterion": "loss"},
+    values={
+        "loss": {
+            "cross_entropy": "log_loss",
+            "mse": "squared_error",
+            "tanh_mse": "tanh_squared_error",
+        }
+    },
+    convert=_network_decays,
 )
 
 #: Present name of a class -> its changes since format 1.
@@ -101,11 +136,11 @@ CHANGES: dict[str, Changes] = {
         "LinearSVR": SCALING,
         "LinearSVCCV": SCALING,
         # multi-layer perceptrons
-        "MLPClassifier": SCALING,
-        "MLPRegressor": SCALING,
-        "SimpleMLPClassifier": SCALING,
-        "NilssonMLPClassifier": SCALING,
-        "HatEncoder": SCALING,
+        "MLPClassifier": SCALING | MARGIN | NETWORK,
+        "MLPRegressor": SCALING | NETWORK,
+        "SimpleMLPClassifier": SCALING | MARGIN | Changes(parameters={"lock_free": None}),
+        "NilssonMLPClassifier": SCALING | MARGIN,
+        "HatEncoder": SCALING | Changes(attributes={"mean_": "offset_"}),
         # mixtures
         "MixtureOfExpertsClassifier": SCALING,
         "MixtureOfExpertsRegressor": SCALING,
@@ -124,23 +159,44 @@ def upgrade(node: Any) -> Any:
     node = {key: upgrade(value) for key, value in node.items()}
     if node.get("kind") == "estimator":
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
-        if changes := CHANGES.get(name):
-            node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
-            node["state"] = _upgraded_state(_renamed(node["state"], changes.attributes), changes)
+        changes = CHANGES.get(name, Changes())
+        parameters = _with_values(_renamed(node["params"], changes.parameters), changes)
+        state = _renamed(node["state"], changes.attributes)
+        node["state"] = _upgraded_state(state, parameters, changes)
+        convert = changes.convert or (lambda parameters, state: parameters)
+        node["params"] = convert(parameters, node["state"])
     return node
 
 
-def _upgraded_state(state: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Attributes that hold names of parameters or records, with the present names."""
+def _upgraded_state(
+    state: dict[str, Any], parameters: Mapping[str, Any], changes: Changes
+) -> dict[str, Any]:
+    """Attributes that hold names of parameters or records, with the current names.
+
+    The parameters that a model was fitted with are compared when it resumes. Those that are
+    estimators were kept as text, with old names; they are left out and not compared.
+    """
     if isinstance(fitted := state.get("_fitted_with"), dict):
-        known = _renamed(dict(fitted["items"]), changes.parameters)
-        state["_fitted_with"] = fitted | {"items": _pairs(_with_values(known, changes))}
+        known = _with_values(_renamed(dict(fitted["items"]), changes.parameters), changes)
+        known = {k: v for k, v in known.items() if not _is_estimator(parameters.get(k))}
+        state["_fitted_with"] = fitted | {"items": _pairs(known)}
     if isinstance(history := state.get("history_"), list):
         state["history_"] = [
             record | {"items": _pairs(_renamed(dict(record["items"]), changes.records))}
             for record in history
         ]
     return state
+
+
+def _is_estimator(node: Any) -> bool:
+    return isinstance(node, dict) and node.get("kind") in ("estimator", "same")
+
+
+def _plain(node: Any) -> Any:
+    """The value of a small node: itself, or of a NumPy number."""
+    if isinstance(node, dict) and node.get("kind") == "scalar":
+        return np.frombuffer(bytes.fromhex(node["hex"]), node["dtype"])[0].item()
+    return node
 
 
 def _pairs(nodes: Mapping[str, Any]) -> list[list[Any]]:

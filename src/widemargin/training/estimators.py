@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
@@ -21,6 +22,11 @@ __all__ = [
 ]
 
 
+def _trains_online(model: IterativeModel) -> bool:
+    model._require_online()
+    return True
+
+
 class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc]
     """Base of classifiers trained by `widemargin.training.loop.train`."""
 
@@ -29,6 +35,7 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
+    @available_if(_trains_online)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
     def partial_fit(
@@ -141,6 +148,7 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
 
     _y_options: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
 
+    @available_if(_trains_online)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +21,18 @@ from widemargin._typing import IntArray
 from widemargin.schedules import Schedule
 from widemargin.training.control import interrupt_flag
 
-__all__ = ["Halted", "Learner", "Outcome", "Plan", "Tally", "train"]
+__all__ = [
+    "Ending",
+    "Epochs",
+    "Halted",
+    "Learner",
+    "Outcome",
+    "Plan",
+    "SolverLearner",
+    "StochasticLearner",
+    "Tally",
+    "train",
+]
 
 
 class Halted(Exception):
@@ -43,13 +54,9 @@ class Tally(NamedTuple):
 
 
 class Learner(Protocol):
-    """What a model gives to the loop."""
+    """What a model gives to the loop; either a `StochasticLearner` or a `SolverLearner`."""
 
     order: IntArray  # the examples of an epoch, unshuffled
-    rows_per_call: int  # how many of them a call of `visit` may take
-
-    def visit(self, order: IntArray, rate: float) -> Tally:
-        """Trains on these examples, one after the other, in place."""
 
     def validate(self) -> tuple[float, float] | None:
         """Criterion and error on the validation examples, if there are any.
@@ -71,6 +78,34 @@ class Learner(Protocol):
 
     def attributes(self) -> dict[str, Any]:
         """The fitted attributes, as if training had stopped here."""
+
+
+class StochasticLearner(Learner, Protocol):
+    """Trains on examples in the order of the loop."""
+
+    rows_per_call: int  # how many examples a call of `visit` may take
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        """Trains on these examples, one after the other, in place."""
+
+
+@runtime_checkable
+class SolverLearner(Protocol):
+    """A learner with a solver that runs its own iterations, each an epoch of the loop."""
+
+    def run(self, epochs: "Epochs") -> "Ending | None":
+        """Iterates between `epochs.begin()` and `epochs.end()`, until the latter returns True.
+
+        Returns how the solver ended, if it ended by itself.
+        """
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a solver ended, and what to do if that is not its stopping rule."""
+
+    reason: str
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +140,7 @@ class Outcome:
     best_iter: int = 0
     rows_done: int = 0  # examples of the last epoch, if it was left unfinished
     reason: str = "max_iter"
+    advice: str = ""  # of a solver that ended before its stopping rule was met
     seconds: float = 0.0
 
     @property
@@ -156,64 +192,139 @@ def train(
     hook_arguments : dict, optional
         ``X``, ``y`` and ``metadata`` for the callbacks.
     """
-    outcome, patience = Outcome(), _Patience(plan)
-    start = time.perf_counter()
-    deadline = np.inf if plan.time_limit is None else start + plan.time_limit
-    best_state = None
-
     with interrupt_flag() as interrupted:
-        for epoch in range(plan.first_epoch, plan.first_epoch + plan.max_iter):
-            task = _begin_task(context, estimator, hook_arguments)
-            order = _order(learner.order, plan.seed, epoch)
-            resumed = epoch == plan.first_epoch and plan.first_row < len(order)
-            done = plan.first_row if resumed else 0
-            rate = partial(_rate_after, plan, epoch, done, len(order))
-            order = order[done:]
-            try:
-                tally, visited = _epoch(learner, order, rate, deadline, interrupted)
-            except Halted as halt:
-                if not outcome.history:
-                    raise
-                outcome.reason = halt.reason
-                break
-            complete = visited == len(order)
-            outcome.n_iter += complete
-            outcome.rows_done = 0 if complete else done + visited
-
-            record = _record(learner, tally, epoch, visited, rate(0))
-            record["seconds"] = time.perf_counter() - start
-            outcome.history.append(record)
-            _check_finite(estimator, record)
-            if plan.verbose:
-                print(f"[{type(estimator).__name__}] {_line(record)}", flush=True)
-
-            validated = "validation_error" in record
-            progress = record.get("objective", record["criterion"])
-            if patience.improved(record["validation_error"] if validated else progress):
-                outcome.best_iter = outcome.n_iter
-                best_state = learner.snapshot() if validated else None
-
-            settled = patience.exhausted and epoch + 1 >= plan.needed
-            stopped = _end_task(task, estimator, learner, hook_arguments)
-            reason = (
-                ("interrupted" if interrupted.is_set() else None)
-                or ("time_limit" if not complete or time.perf_counter() > deadline else None)
-                or ("callback" if stopped else None)
-                or ("no_update" if tally.updates == 0 and not plan.decay else None)
-                or (("early_stopping" if validated else "tol") if settled else None)
-            )
-            if reason:
-                outcome.reason = reason
-                break
-
-    if best_state is not None:
-        learner.restore(best_state)
-        outcome.rows_done = 0
-    else:
-        outcome.best_iter = outcome.n_iter
-    outcome.seconds = time.perf_counter() - start
+        epochs = Epochs(estimator, learner, plan, interrupted, context, hook_arguments)
+        if isinstance(learner, SolverLearner):
+            if (ending := learner.run(epochs)) is not None:
+                epochs.outcome.reason, epochs.outcome.advice = ending.reason, ending.advice
+        else:
+            _visit_epochs(learner, plan, epochs)
+    outcome = epochs.finish()
     _warn(estimator, plan, outcome)
     return outcome
+
+
+class Epochs:
+    """What happens before and after each epoch of one call of `train`: rules, history, callbacks.
+
+    Parameters
+    ----------
+    estimator, learner, plan, context, hook_arguments :
+        As in `train`.
+    interrupted : threading.Event
+        Set by Ctrl-C.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        learner: Learner,
+        plan: Plan,
+        interrupted: threading.Event,
+        context: Any = None,
+        hook_arguments: dict[str, Any] | None = None,
+    ) -> None:
+        self.estimator, self.learner, self.plan = estimator, learner, plan
+        self.context, self.hook_arguments = context, hook_arguments or {}
+        self.outcome, self.open = Outcome(), False
+        self._interrupted, self._patience = interrupted, _Patience(plan)
+        self._start = time.perf_counter()
+        self._deadline = np.inf if plan.time_limit is None else self._start + plan.time_limit
+        self._best_state: Any = None
+        self._task: Any = None
+
+    def stopped(self) -> bool:
+        """Whether Ctrl-C or the time limit asks to stop now."""
+        return self._interrupted.is_set() or time.perf_counter() > self._deadline
+
+    def begin(self) -> None:
+        """Opens the next epoch, unless one is open."""
+        if self.open:
+            return
+        self.open = True
+        if self.context is not None:
+            self._task = self.context.subcontext(task_name="epoch")
+            self._task.call_on_fit_task_begin(estimator=self.estimator, **self.hook_arguments)
+
+    def end(
+        self, tally: Tally, visited: int, rate: float | None = None, *, first_row: int = 0
+    ) -> bool:
+        """Closes the epoch, in which `visited` examples from `first_row` on were visited.
+
+        Returns whether to stop.
+        """
+        outcome, plan, learner = self.outcome, self.plan, self.learner
+        epoch = plan.first_epoch + outcome.n_iter
+        complete = first_row + visited == len(learner.order)
+        outcome.n_iter += complete
+        outcome.rows_done = 0 if complete else first_row + visited
+
+        record = _record(learner, tally, epoch, visited, rate)
+        record["seconds"] = time.perf_counter() - self._start
+        outcome.history.append(record)
+        _check_finite(self.estimator, record)
+        if plan.verbose:
+            print(f"[{type(self.estimator).__name__}] {_line(record)}", flush=True)
+
+        validated = "validation_error" in record
+        progress = record.get("objective", record["criterion"])
+        if self._patience.improved(record["validation_error"] if validated else progress):
+            outcome.best_iter = outcome.n_iter
+            self._best_state = learner.snapshot() if validated else None
+
+        own_rule = isinstance(learner, SolverLearner) and not validated
+        settled = self._patience.exhausted and epoch + 1 >= plan.needed and not own_rule
+        stopped = self._close()
+        reason = (
+            ("interrupted" if self._interrupted.is_set() else None)
+            or ("time_limit" if not complete or time.perf_counter() > self._deadline else None)
+            or ("callback" if stopped else None)
+            or ("no_update" if tally.updates == 0 and not plan.decay else None)
+            or (("early_stopping" if validated else "tol") if settled else None)
+        )
+        outcome.reason = reason or outcome.reason
+        return reason is not None or outcome.n_iter == plan.max_iter
+
+    def _close(self) -> bool:
+        """Tells callbacks that the epoch has ended; True if one wants to stop."""
+        self.open = False
+        return self._task is not None and bool(
+            self._task.call_on_fit_task_end(
+                estimator=self.estimator,
+                reconstruction_attributes=self.learner.attributes,
+                **self.hook_arguments,
+            )
+        )
+
+    def finish(self) -> Outcome:
+        """Leaves the learner in its best state."""
+        outcome = self.outcome
+        if self._best_state is not None:
+            self.learner.restore(self._best_state)
+            outcome.rows_done = 0
+        else:
+            outcome.best_iter = outcome.n_iter
+        outcome.seconds = time.perf_counter() - self._start
+        return outcome
+
+
+def _visit_epochs(learner: Any, plan: Plan, epochs: Epochs) -> None:
+    """Epochs of a `StochasticLearner`."""
+    for epoch in range(plan.first_epoch, plan.first_epoch + plan.max_iter):
+        epochs.begin()
+        order = _order(learner.order, plan.seed, epoch)
+        resumed = epoch == plan.first_epoch and plan.first_row < len(order)
+        done = plan.first_row if resumed else 0
+        rate = partial(_rate_after, plan, epoch, done, len(order))
+        try:
+            tally, visited = _epoch(learner, order[done:], rate, epochs.stopped)
+        except Halted as halt:
+            if not epochs.outcome.history:
+                raise
+            epochs.outcome.reason = halt.reason
+            return
+        if epochs.end(tally, visited, rate(0), first_row=done):
+            return
 
 
 def _order(examples: IntArray, seed: int | None, epoch: int) -> IntArray:
@@ -231,23 +342,22 @@ def _rate_after(plan: Plan, epoch: int, done: int, count: int, visited: int) -> 
 
 
 def _epoch(
-    learner: Learner,
+    learner: StochasticLearner,
     order: IntArray,
     rate: Callable[[int], float],
-    deadline: float,
-    interrupted: threading.Event,
+    stopped: Callable[[], bool],
 ) -> tuple[Tally, int]:
     """One pass over `order`, in native calls short enough for Ctrl-C and the time limit."""
     tally = Tally(0, 0.0, 0.0, 0.0)
     for first in range(0, len(order), learner.rows_per_call):
-        if first and (interrupted.is_set() or time.perf_counter() > deadline):
+        if first and stopped():
             return tally, first  # never before the first call: every record has examples
         tally += learner.visit(order[first : first + learner.rows_per_call], rate(first))
     return tally, len(order)
 
 
 def _record(
-    learner: Learner, tally: Tally, epoch: int, visited: int, rate: float
+    learner: Learner, tally: Tally, epoch: int, visited: int, rate: float | None
 ) -> dict[str, float]:
     weight = tally.weight or 1.0
     record: dict[str, float] = {
@@ -262,7 +372,8 @@ def _record(
         record["validation_criterion"], record["validation_error"] = validation
     if (margin := learner.margin()) is not None:
         record["margin"] = margin
-    record["learning_rate"] = rate
+    if rate is not None:
+        record["learning_rate"] = rate
     record.update(learner.measures(record["criterion"]))
     return record
 
@@ -285,26 +396,6 @@ def _check_finite(estimator: Any, record: dict[str, float]) -> None:
         )
 
 
-def _begin_task(context: Any, estimator: Any, arguments: dict[str, Any] | None) -> Any:
-    if context is None:
-        return None
-    task = context.subcontext(task_name="epoch")
-    task.call_on_fit_task_begin(estimator=estimator, **(arguments or {}))
-    return task
-
-
-def _end_task(
-    task: Any, estimator: Any, learner: Learner, arguments: dict[str, Any] | None
-) -> bool:
-    return task is not None and bool(
-        task.call_on_fit_task_end(
-            estimator=estimator,
-            reconstruction_attributes=learner.attributes,
-            **(arguments or {}),
-        )
-    )
-
-
 def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
     """Says what is left to gain and what to do, when training did not end by itself."""
     last = outcome.history[-1]
@@ -325,6 +416,8 @@ def _warn(estimator: Any, plan: Plan, outcome: Outcome) -> None:
     elif outcome.reason == "max_iter" and plan.tol is not None:
         limit = getattr(estimator, "_epochs_parameter", "max_iter")
         message = f"{name} reached {limit}={plan.max_iter}: {left}; raise {limit} or tol"
+    elif outcome.advice:
+        message = f"{name} {outcome.advice}: {left}"
     elif outcome.reason == "time_limit":
         message = f"{name} reached time_limit={plan.time_limit} s: {left}; {go_on}"
     elif outcome.reason == "interrupted":

@@ -110,6 +110,9 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         """Epochs that weight decay takes at least (Theorem 8.1); None without weight decay."""
         return None
 
+    def _require_online(self) -> None:
+        """Raises AttributeError, naming the remedy, if these parameters allow no `partial_fit`."""
+
     # --------------------------------------- what classifiers and regressions must provide
 
     @property

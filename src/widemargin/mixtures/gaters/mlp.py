@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows, target_moments
 from widemargin.mixtures.gaters.gater import Gater, check_mixing
+from widemargin.mlp.drop_in import DROP_IN_CONSTRAINTS
 from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
-from widemargin.mlp.network import Mixed
+from widemargin.mlp.network import Mixed, NetworkLearner
 from widemargin.training.estimators import Examples, all_or_nothing
 from widemargin.training.model import LOOP_CONSTRAINTS
 
@@ -137,11 +138,15 @@ class MLPGater(NetworkModel, Gater):
            [0., 1.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**LOOP_CONSTRAINTS, **NETWORK_CONSTRAINTS}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LOOP_CONSTRAINTS,
+        **NETWORK_CONSTRAINTS,
+        "alpha": DROP_IN_CONSTRAINTS["alpha"],
+        "learning_rate": DROP_IN_CONSTRAINTS["learning_rate"],
+        "learning_rate_init": DROP_IN_CONSTRAINTS["learning_rate_init"],
+    }
 
     # what `MLPClassifier` can change
-    mu: ClassVar[float | None] = None
-    nu: ClassVar[float | None] = None
     power_t: ClassVar[float] = 0.5
     momentum: ClassVar[float] = 0.9
     nesterovs_momentum: ClassVar[bool] = True
@@ -257,6 +262,16 @@ class MLPGater(NetworkModel, Gater):
         return np.asarray(log_softmax(self._outputs(self._check_X(X)), axis=1))
 
     # ----------------------------------------------------------------------------- helpers
+
+    def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
+        return self._stochastic_learner(examples, resume=resume)
+
+    def _decays(self, batch: float) -> tuple[float, float]:
+        decay = self.alpha if self.solver == "adamw" else self.alpha / batch
+        return decay, decay
+
+    def _rate(self) -> tuple[str, float, float, float]:
+        return (self.learning_rate, self.learning_rate_init, 0.0, self.power_t)
 
     def _criterion(self, examples: Examples) -> Mixed:
         assert isinstance(examples, MixedExamples)

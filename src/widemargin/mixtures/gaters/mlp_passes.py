@@ -4,7 +4,6 @@ Every function is a pure one of its arguments: a pass that has to be repeated so
 the same weights.
 """
 
-import threading
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -76,7 +75,7 @@ def one_pass(
     epoch = gater._epochs_done + span.epoch
     order = _order(learner.order, gater._seed() if gater.shuffle else None, epoch)
     rate = partial(_rate_after, plan, epoch, span.done, span.total)
-    tally, _ = _epoch(learner, order, rate, np.inf, threading.Event())
+    tally, _ = _epoch(learner, order, rate, lambda: False)
     gater.__dict__.update(learner.attributes())
     return Copy(gater, copy.tally + tally)
 
