@@ -1,24 +1,36 @@
 # Two commands are enough on a fresh machine: `make run` and `make test`.
 # They need Python 3.11+, make and a C++ compiler; everything else comes from PyPI.
 
-PYTHON ?= python3
+PYTHON  ?= python3
+WORKERS ?= auto
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := $(shell find cpp cmake src -name '*.?pp' -o -name '*.cmake' -o -name '*.py' -o -name '*.pyi') \
            CMakeLists.txt pyproject.toml README.md
 
-.PHONY: run test lint format bench clean
+.PHONY: run check test mutants lint format bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/widemargin demo
 
+# Before every commit: the linters, and all tests that are quick.
+check: lint
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not data"
+
+# Everything. Tests of real data need the folder that WIDEMARGIN_DATA names.
 test: $(VENV)/.tested-with
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Do the tests notice mistakes? Twenty lines of the solvers, each changed in turn.
+mutants: $(VENV)/.mutated-with
+	$(BIN)/python -m tools.mutants
 
 lint: $(VENV)/.linted-with
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+	$(BIN)/python -m tools.words
 	$(BIN)/clang-format --dry-run --Werror $$(find cpp -name '*.hpp' -o -name '*.cpp')
 
 format: $(VENV)/.linted-with
@@ -46,6 +58,10 @@ $(VENV)/.tested-with: $(VENV)/.installed
 
 $(VENV)/.linted-with: $(VENV)/.tested-with
 	$(BIN)/python -m pip install --quiet ".[lint]"
+	touch $@
+
+$(VENV)/.mutated-with: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet ".[mutants]"
 	touch $@
 
 $(VENV)/.benched-with: $(VENV)/.installed

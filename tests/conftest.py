@@ -3,6 +3,12 @@
 import os
 import signal
 
+# Several processes share the CPUs: one thread each, unless a test asks for more by `n_jobs`. BLAS
+# and OpenMP read this when they are loaded, so it stands before all other imports.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for variable in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        os.environ.setdefault(variable, "1")
+
 import pytest
 from hypothesis import settings
 
@@ -12,6 +18,12 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 pytest.register_assert_rewrite("helpers")  # a failure there shows its values too
+
+
+def pytest_runtest_setup(item):
+    """Tests marked `data` need the real data sets."""
+    if item.get_closest_marker("data") and not os.environ.get("WIDEMARGIN_DATA"):
+        pytest.skip("WIDEMARGIN_DATA is not set: it names the folder with the real data sets")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import re
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import widemargin
 from widemargin import (
@@ -61,19 +61,30 @@ VARIANTS = [
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, scaling=None),
     KernelPerceptron(kernel="precomputed", tol=None),
-    MLPClassifier(criterion="margin", solver="sgd", learning_rate_init=0.1),
-    MLPClassifier((20, 10), "tanh", criterion="mse", dtype="float64", learning_rate="cosine"),
+    MLPClassifier(loss="margin", solver="sgd", learning_rate_init=0.1),
+    MLPClassifier((20, 10), "tanh", loss="squared_error", dtype="float64", learning_rate="cosine"),
     MLPClassifier(solver="sgd", momentum=0.0, batch_size=1, learning_rate_init=0.01),
-    MLPRegressor((20, 10), "tanh", solver="adamw", early_stopping=True, learning_rate_init=0.01),
-    MLPRegressor(criterion="epsilon_insensitive", learning_rate_init=0.01),
-    HardMixtureClassifier(n_experts=2, n_iter=2, gater="local"),
-    HardMixtureClassifier(n_experts=2, early_stopping=True, validation_fraction=0.3, n_iter=2),
-    HardMixtureRegressor(MLPRegressor((10,)), n_experts=2, n_iter=2, gater="local", scale=None),
+    MLPClassifier((10,), "tanh", solver="lbfgs", alpha=1.0),
+    MLPRegressor(
+        "squared_error",
+        (20, 10),
+        "tanh",
+        solver="adamw",
+        early_stopping=True,
+        learning_rate_init=0.01,
+    ),
+    MLPRegressor("epsilon_insensitive", learning_rate_init=0.01),
+    MLPRegressor(hidden_layer_sizes=(10,), solver="lbfgs", alpha=1.0),
+    HardMixtureClassifier(n_experts=2, max_iter=2, gater="local"),
+    HardMixtureClassifier(n_experts=2, early_stopping=True, validation_fraction=0.3, max_iter=2),
+    HardMixtureRegressor(
+        MLPRegressor(hidden_layer_sizes=(10,)), n_experts=2, max_iter=2, gater="local", scaling=None
+    ),
     MixtureOfExpertsClassifier(3, solver="em", max_iter=10),
-    MixtureOfExpertsClassifier(3, n_hidden=5, criterion="mse", learning_rate_init=0.03),
+    MixtureOfExpertsClassifier(3, n_units=5, criterion="mse", learning_rate=0.03),
     MixtureOfExpertsClassifier(2, solver="em", expert=LogisticRegression(), max_iter=3),
-    MixtureOfExpertsRegressor(3, n_hidden=0, learning_rate="one_cycle", learning_rate_init=0.03),
-    MixtureOfExpertsRegressor(2, solver="em", n_hidden=3, gater_units=3, max_iter=10),
+    MixtureOfExpertsRegressor(3, n_units=0, schedule="one_cycle", learning_rate=0.03),
+    MixtureOfExpertsRegressor(2, solver="em", n_units=3, n_gater_units=3, max_iter=10),
     MixtureOfExpertsRegressor(2, solver="em", expert=Ridge(), max_iter=3),
     NilssonMLPClassifier(n_units=51, encoding="hat"),
     SimpleMLPClassifier(n_units=50, encoding=None),
@@ -128,12 +139,70 @@ def expected_failed_checks(estimator):
     return expected
 
 
+# What an option can break: how a model is fitted, what it learns and what it keeps. Names, tags,
+# parameters and the refusal of bad input belong to the class; its defaults are checked for those.
+CHECKS_OF_VARIANTS = {
+    "check_all_zero_sample_weights_error",
+    "check_class_weight_classifiers",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_decision_proba_consistency",
+    "check_dict_unchanged",
+    "check_estimator_sparse_array",
+    "check_estimators_dtypes",
+    "check_estimators_overwrite_params",
+    "check_estimators_partial_fit_n_features",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_non_transformer_estimators_n_iter",
+    "check_readonly_memmap_input",
+    "check_regressor_multioutput",
+    "check_regressors_int",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_sample_weights_not_overwritten",
+}
+
+
+def described(check):
+    """The name of a check, and what it is called with."""
+    options = getattr(check, "keywords", {})
+    return getattr(check, "func", check).__name__, ",".join(f"{k}={options[k]}" for k in options)
+
+
+def cases():
+    """All checks of the defaults; of variants those that an option can break."""
+    for estimator in [cls() for cls in ESTIMATORS] + VARIANTS:
+        found = estimator_checks_generator(
+            estimator, expected_failed_checks=expected_failed_checks(estimator), mark="xfail"
+        )
+        for case in found:
+            values, marks = getattr(case, "values", case), getattr(case, "marks", ())
+            check, options = described(values[1])
+            if estimator not in VARIANTS or check in CHECKS_OF_VARIANTS:
+                text = re.sub(r"\s+", "", str(estimator))
+                yield pytest.param(*values, marks=marks, id=f"{text}-{check}({options})")
+
+
+CASES = list(cases())
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [cls() for cls in ESTIMATORS] + VARIANTS, expected_failed_checks=expected_failed_checks
-)
+@pytest.mark.parametrize(("estimator", "check"), CASES)
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_each_check_of_variants_is_run():
+    run = {described(case.values[1])[0] for case in CASES if case.values[0] in VARIANTS}
+    assert run == CHECKS_OF_VARIANTS
 
 
 # ------------------------------------------------------------------------------------- docstrings

@@ -1,4 +1,4 @@
-"""Every criterion: derivative, convexity, kink, conjugate, and the core's copy of it.
+"""Every criterion: derivative, convexity, kink, conjugate, and agreement with the core.
 
 Criteria are found in `widemargin.criteria`, so a new one is tested as soon as it is exported.
 """
@@ -15,14 +15,14 @@ from scipy.optimize import minimize_scalar
 from widemargin import _core, criteria
 from widemargin.criteria import Criterion
 
-# Binary fractions, so that the kinks are hit exactly.
+# Binary fractions, so that outputs can lie exactly at the kinks.
 PARAMETERS = (0.5, 2.0)
 SLOPES = np.arange(-3.0, 3.0 + 1 / 16, 1 / 8)
 TARGETS_OF_REGRESSION = (-1.75, 0.0, 0.5)
 
 
 def every_criterion() -> list[Criterion]:
-    """Each exported criterion, by default and with other parameters."""
+    """Each exported criterion, with its default and with other parameters."""
     found = []
     for name in criteria.__all__:
         cls = getattr(criteria, name)
@@ -50,7 +50,7 @@ OUTPUTS = st.floats(-50, 50)
 PROPERTY = settings(deadline=None, max_examples=40)
 
 
-def test_the_package_exports_criteria():
+def test_criteria_are_found():
     assert {type(c).__name__ for c in EVERY} >= {"Margin", "Perceptron", "MSE", "CrossEntropy"}
     assert len({type(c).name for c in EVERY}) == len({type(c) for c in EVERY})
 
@@ -70,7 +70,7 @@ def test_derivative_is_the_slope_of_the_value(criterion, y, f):
 
 
 @pytest.mark.parametrize(("criterion", "y"), EXACT)
-def test_at_a_kink_the_derivative_is_that_of_the_side_that_updates(criterion, y):
+def test_derivative_at_a_kink_is_that_of_the_side_that_updates(criterion, y):
     b = criterion.parameter
     places = np.unique([s * p for s in (-1, 1) for p in (0.0, b, y + b, y - b)])
     left = criterion.derivative(y, places - 1e-7)
@@ -128,7 +128,7 @@ def test_kinks_are_inclusive(criterion, y, f, derivative):
         (criteria.EpsilonInsensitive(0.5), 2, 2.25, 0.0, 0.0),
     ],
 )
-def test_values_of_the_formulas(criterion, y, f, value, derivative):
+def test_values_agree_with_the_formulas(criterion, y, f, value, derivative):
     assert criterion.value(y, f) == pytest.approx(value)
     assert criterion.derivative(y, f) == pytest.approx(derivative)
 
@@ -145,7 +145,7 @@ def test_convex_criteria_lie_below_their_chords(criterion, y, f, g, t):
 
 
 @pytest.mark.parametrize(("criterion", "y"), [case for case in CASES if case not in CONVEX])
-def test_the_others_do_not_and_have_no_conjugate(criterion, y):
+def test_other_criteria_are_not_convex_and_have_no_conjugate(criterion, y):
     f = np.linspace(-4, 4, 81)
     middle = criterion.value(y, (f[2:] + f[:-2]) / 2)
     chord = (criterion.value(y, f[2:]) + criterion.value(y, f[:-2])) / 2
@@ -160,7 +160,7 @@ def test_the_others_do_not_and_have_no_conjugate(criterion, y):
 @pytest.mark.parametrize(("criterion", "y"), CONVEX)
 @PROPERTY
 @given(f=OUTPUTS, a=st.floats(-3, 3))
-def test_fenchel_young(criterion, y, f, a):
+def test_fenchel_young_inequality(criterion, y, f, a):
     value = float(criterion.value(y, f))
     tolerance = 1e-9 * (1 + value)
     assert value + criterion.conjugate(y, a) >= a * f - tolerance
@@ -218,7 +218,7 @@ def test_the_core_computes_the_same(criterion, y, outputs):
     np.testing.assert_allclose(derivative, criterion.derivative(targets, f), rtol=1e-12, atol=1e-12)
 
 
-def test_the_core_refuses_what_it_does_not_know():
+def test_the_core_refuses_unknown_criteria():
     one = np.ones(1)
     with pytest.raises(ValueError, match="quadratic"):
         _core.criterion("quadratic", 0.0, one, one, one.copy(), one.copy())

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of every module run and say what they print."""
+"""The examples in the docstrings of every module run and print what they claim."""
 
 import doctest
 import importlib
@@ -13,7 +13,7 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def modules():
-    """Every module of the package, found without importing any but packages."""
+    """The names of all modules of the package; only packages are imported."""
     found = pkgutil.walk_packages(widemargin.__path__, prefix="widemargin.")
     return ["widemargin", *(m.name for m in found if not m.name.endswith(".__main__"))]
 
@@ -32,6 +32,6 @@ def test_examples(name, tmp_path, monkeypatch):
 
 
 def test_examples_are_found_and_checked():
-    """The walk reaches the estimators, and a wrong example would fail."""
+    """The search reaches the estimators and finds examples there."""
     assert "widemargin.perceptrons.perceptron" in modules()
     assert doctest.testmod(perceptron, optionflags=OPTIONS).attempted > 0

@@ -1,4 +1,4 @@
-"""Kernels: scikit-learn's values, dense or sparse, with inputs standardised or not."""
+"""Kernels agree with scikit-learn, for dense and sparse inputs, standardised or not."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ NAMED = {
 
 @pytest.fixture
 def sets():
-    """Two sets of examples, a third of their entries non-zero."""
+    """Two sets of examples; about a third of the entries are non-zero."""
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(17, 6)), rng.normal(size=(9, 6))
     return A * (rng.random(A.shape) < 0.3), B * (rng.random(B.shape) < 0.3)
@@ -50,7 +50,7 @@ def test_values_are_those_of_scikit_learn(name, first, second, sets):
 @pytest.mark.parametrize("first", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("second", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", NAMED)
-def test_standardised_without_being_filled(name, first, second, sets, statistics):
+def test_sparse_inputs_stay_sparse_when_standardised(name, first, second, sets, statistics):
     A, B = sets
     mean, scale = statistics
     a, b = Inputs.of(first(A), mean, scale), Inputs.of(second(B), mean, scale)
@@ -64,7 +64,7 @@ def test_standardised_without_being_filled(name, first, second, sets, statistics
 @pytest.mark.parametrize("function", [*NAMED, pairwise.laplacian_kernel])
 def test_diagonal(function, layout, standardise, sets, statistics):
     if callable(function) and standardise and layout is sp.csr_array:
-        pytest.skip("a function would have to see filled inputs; estimators refuse this")
+        pytest.skip("a function needs dense inputs here; estimators refuse this case")
     inputs = Inputs.of(layout(sets[0]), *(statistics if standardise else ()))
     kernel = kernel_of(function)
     np.testing.assert_allclose(
@@ -75,7 +75,7 @@ def test_diagonal(function, layout, standardise, sets, statistics):
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("rows", [slice(3, 8), np.array([5, 0, 5]), np.array([2])])
 @pytest.mark.parametrize("name", NAMED)
-def test_some_rows_give_those_rows_of_the_matrix(name, rows, layout, sets, statistics):
+def test_selected_rows_give_the_same_rows_of_the_matrix(name, rows, layout, sets, statistics):
     inputs, others = (Inputs.of(layout(X), *statistics) for X in sets)
     kernel = kernel_of(name)
     np.testing.assert_allclose(
@@ -85,7 +85,7 @@ def test_some_rows_give_those_rows_of_the_matrix(name, rows, layout, sets, stati
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-def test_values_are_double_precision_whatever_the_inputs(dtype):
+def test_values_are_double_precision_for_any_inputs(dtype):
     X = np.arange(12).reshape(4, 3).astype(dtype)
     for inputs in (Inputs.of(X), Inputs.of(sp.csr_array(X))):
         K = kernel_of("poly")(inputs, inputs)
@@ -94,7 +94,7 @@ def test_values_are_double_precision_whatever_the_inputs(dtype):
 
 
 def test_rbf_of_an_example_with_itself_never_exceeds_one():
-    X = 1e4 + np.random.default_rng(0).normal(size=(50, 3))  # distances cancel badly here
+    X = 1e4 + np.random.default_rng(0).normal(size=(50, 3))  # distances lose many digits here
     inputs = Inputs.of(X)
     K = kernel_of("rbf")(inputs, inputs)
     assert K.max() <= 1.0

@@ -1,4 +1,4 @@
-"""Learning rates: where they start, how they fall."""
+"""Learning-rate schedules: first value, formulas, end."""
 
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ def test_every_schedule_starts_at_the_rate_and_never_rises(name, learning_rate):
         ("one_cycle", {"epochs": 10}, 10, 4e-7),
     ],
 )
-def test_rates_of_the_formulas(name, options, epoch, expected):
+def test_rates_agree_with_the_formulas(name, options, epoch, expected):
     assert make_schedule(name, 0.1, **options)(epoch) == pytest.approx(expected)
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_schedule_is_named_with_the_known_ones():
 
 
 @pytest.mark.parametrize("name", ENDING_SCHEDULES)
-def test_a_schedule_that_ends_must_know_where(name):
+def test_a_schedule_that_ends_needs_the_number_of_epochs(name):
     with pytest.raises(ValueError, match="number of epochs"):
         make_schedule(name, 0.1)
     assert make_schedule(name, 0.1, epochs=5).epochs == 5

@@ -1,4 +1,4 @@
-"""The type stub of the native module says what the module has: names and arguments."""
+"""The type stub of the native module has the names and arguments of the module."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ from widemargin import _core
 
 
 def signatures(functions):
-    """Names of positional and of keyword arguments, for every overload of every function."""
+    """Names of the positional and keyword arguments of every overload of every function."""
     found = {}
     for function in functions:
         positional = [a.arg for a in function.args.args]
@@ -23,13 +23,13 @@ def of_stub(body):
 
 
 def without_brackets(text):
-    """What is inside of square brackets, however deep, left out."""
+    """The text without square brackets and what they enclose."""
     shorter = re.sub(r"\[[^][]*\]", "", text)
     return text if shorter == text else without_brackets(shorter)
 
 
 def of_module(namespace):
-    """nanobind keeps signatures as text: Python, but for the details of array types."""
+    """Signatures that nanobind keeps as text: Python, except for the details of array types."""
     texts = [
         without_brackets(text)
         for value in vars(namespace).values()

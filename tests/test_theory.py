@@ -1,4 +1,4 @@
-"""The theorems hold on every run, and the enclosing ball encloses."""
+"""The bounds hold in every training, and the enclosing ball holds every example."""
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ SEEDS = st.integers(0, 2**31 - 1)
 
 @st.composite
 def separable(draw, bias):
-    """Examples at least γ from a hyperplane, two of them face to face: its margin is the largest.
+    """Examples at least γ from a hyperplane; two of them attain γ on opposite sides.
 
-    Gives X, y, the largest margin ρ = 2γ, and that of (u, a) over the examples (x, 1).
+    Gives X, y, the largest margin ρ = 2γ, and the margin of (u, a) over the examples (x, 1).
     """
     n, d = draw(st.integers(0, 30)), draw(st.integers(1, 5))
     u = draw(hnp.arrays(float, d, elements=UNIT))
@@ -38,7 +38,7 @@ def separable(draw, bias):
     X = np.vstack([points, (gamma - a) * u, (-gamma - a) * u])
     y = np.concatenate([signs, [1.0, -1.0]])
     order = draw(st.permutations(range(n + 2)))
-    gamma = np.min(y * (X @ u + a))  # as rounded
+    gamma = np.min(y * (X @ u + a))  # after rounding
     return X[order], y[order], 2 * gamma, 2 * gamma / np.hypot(1.0, a)
 
 
@@ -55,7 +55,7 @@ def test_mistakes_of_the_perceptron(bias, data, seed):
         fit_intercept=bias,
         scaling=None,
         tol=None,
-        max_iter=int(bound) + 2,  # an epoch makes a mistake or is the last
+        max_iter=int(bound) + 2,  # each epoch but the last makes a mistake
         random_state=seed,
     ).fit(X, y)
     assert clf.stop_reason_ == "no_update"
@@ -84,14 +84,14 @@ def test_updates_and_margin_of_the_margin_perceptron(bias, data, rate, beta, see
     assert clf.stop_reason_ == "no_update"
     assert clf.n_updates_ <= bound / ROUNDING
     promised = theory.separable_margin_bound(R, largest, rate, beta=beta, bias=bias)
-    assert clf.margin_ >= promised * ROUNDING
-    # and 2β/‖w‖ is a margin: twice the distance of every example is at least that
+    assert clf.geometric_margin_ >= promised * ROUNDING
+    # 2β/‖w‖ is a margin: no example is closer to the hyperplane than half of it
     distances = y * clf.decision_function(X) / np.linalg.norm(clf.coef_)
-    assert 2 * distances.min() >= clf.margin_ * ROUNDING
+    assert 2 * distances.min() >= clf.geometric_margin_ * ROUNDING
 
 
 def test_no_hyperplane_of_the_construction_has_a_larger_margin():
-    """What `separable` says of ρ, checked on a case by minimising ‖w‖ under y (w·x + b) >= 1."""
+    """Check ρ of `separable` on one case, by minimising ‖w‖ subject to y (w·x + b) >= 1."""
     rng = np.random.default_rng(0)
     u, gamma = np.array([0.6, 0.8]), 0.3
     points = rng.uniform(-1, 1, size=(12, 2))
@@ -111,20 +111,20 @@ def test_no_hyperplane_of_the_construction_has_a_larger_margin():
 
 
 def check_margin_after_every_epoch(clf, R, *, bias):
-    """Theorem 8.3, and its looser form as printed in the thesis."""
+    """Theorem 8.3, and the looser form that the thesis prints."""
     rate, beta = clf.learning_rate, clf.margin
     updates = np.cumsum([record["updates"] for record in clf.history_])
     assert updates[-1] == clf.n_updates_
     for t, record in zip(updates, clf.history_, strict=True):
         promised = theory.margin_bound(t, R, rate, beta=beta, bias=bias)
         printed = 2 * beta / rate / np.sqrt(t * (2 * beta / rate + (R + 1) ** 2))
-        assert record["margin"] >= promised * ROUNDING
+        assert record["geometric_margin"] >= promised * ROUNDING
         assert promised >= printed * ROUNDING
 
 
 @st.composite
 def anything(draw):
-    """Any inputs with any labels: small integers, so that a variance is zero or is not small."""
+    """Any inputs and labels; inputs are small integers, so that no variance is tiny."""
     n, d = draw(st.integers(2, 40)), draw(st.integers(1, 5))
     X = draw(hnp.arrays(float, (n, d), elements=st.integers(-5, 5).map(float)))
     y = draw(hnp.arrays(float, n, elements=st.sampled_from([-1.0, 1.0])))
@@ -166,7 +166,7 @@ def test_margin_after_every_epoch(scaling, layout, schedule, data, rate, beta, b
 
 
 def test_the_margin_bound_is_nearly_reached():
-    """It is no empty promise: examples that always agree come close to it."""
+    """Examples that always agree come close to the bound."""
     X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
     clf = MarginPerceptron(
         learning_rate=1.0,
@@ -177,17 +177,17 @@ def test_the_margin_bound_is_nearly_reached():
         tol=None,
     ).fit(X, y)
     promised = theory.margin_bound(clf.n_updates_, 1.0, 1.0, bias=False)
-    assert promised <= clf.margin_ <= 1.3 * promised
+    assert promised <= clf.geometric_margin_ <= 1.3 * promised
 
 
-def test_a_machine_that_never_moved_has_every_margin():
+def test_without_updates_the_bound_is_infinite():
     assert theory.margin_bound(0, 1.0, 0.1) == np.inf
 
 
 # ------------------------------------------------------------------------------------ the formulas
 
 
-def test_bounds_of_the_formulas():
+def test_bounds_agree_with_the_formulas():
     assert theory.novikoff_bound(3.0, 0.5) == 4 * 9 / 0.25
     assert theory.novikoff_bound(3.0, 0.5, bias=True) == 4 * 10 / 0.25
     assert theory.separable_updates_bound(3.0, 0.5, 0.1) == pytest.approx(16 * (20 + 9))
@@ -200,8 +200,8 @@ def test_bounds_of_the_formulas():
 
 @PROPERTY
 @given(R=st.floats(0.1, 10), rho=st.floats(0.01, 1), rate=st.floats(0.01, 1), s=st.floats(0.1, 10))
-def test_bounds_count_margins_in_units_of_the_threshold(R, rho, rate, s):
-    """w/s with threshold β/s and step λ/s is the same machine: the bounds do not see s."""
+def test_bounds_do_not_depend_on_the_scale_of_the_threshold(R, rho, rate, s):
+    """w/s with threshold β/s and step λ/s is the same machine, so the bounds must agree."""
     for bound in (theory.separable_updates_bound, theory.separable_margin_bound):
         assert bound(R, rho, s * rate, beta=s) == pytest.approx(bound(R, rho, rate))
     assert theory.margin_bound(7, R, s * rate, beta=s) == pytest.approx(
@@ -245,7 +245,7 @@ POINTS = st.integers(1, 15).flatmap(
 @PROPERTY
 @given(X=POINTS, rbf=st.booleans(), max_iter=st.sampled_from([1, 2, 5, 10_000]))
 def test_the_ball_holds_every_example(X, rbf, max_iter):
-    """Also when the search is cut short."""
+    """Also if the search is stopped early."""
     K = rbf_kernel(X, gamma=0.1) if rbf else X @ X.T
     ball = ball_of(K, max_iter=max_iter)
     assert np.all(ball.alpha >= 0)
@@ -259,16 +259,16 @@ def test_the_ball_holds_every_example(X, rbf, max_iter):
 
 @PROPERTY
 @given(x=hnp.arrays(float, st.integers(1, 20), elements=st.floats(-10, 10, width=16)))
-def test_on_a_line_it_is_half_the_range(x):
+def test_the_radius_on_a_line_is_half_the_range(x):
     ball = ball_of(np.outer(x, x), tol=1e-6)
     assert ball.radius == pytest.approx(np.ptp(x) / 2, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_in_the_plane_it_is_the_smallest_circle(seed):
+def test_the_ball_in_the_plane_is_the_smallest_circle(seed):
     X = np.random.default_rng(seed).normal(size=(25, 2))
     ball = ball_of(X @ X.T, tol=1e-6)
-    best = minimize(  # min t under ‖x_l - c‖² <= t
+    best = minimize(  # min t subject to ‖x_l - c‖² <= t
         lambda v: v[2],
         np.append(X.mean(axis=0), 20.0),
         constraints={"type": "ineq", "fun": lambda v: v[2] - np.square(X - v[:2]).sum(axis=1)},
@@ -280,7 +280,7 @@ def test_in_the_plane_it_is_the_smallest_circle(seed):
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.3, 3.0])
-def test_in_a_kernels_space_it_agrees_with_the_reference(gamma):
+def test_the_ball_in_feature_space_agrees_with_the_reference(gamma):
     K = rbf_kernel(np.random.default_rng(0).normal(size=(40, 3)), gamma=gamma)
     _, above = reference.enclosing_ball(K, steps=3000)  # approaches R from above
     ball = ball_of(K, tol=1e-4)
@@ -289,6 +289,6 @@ def test_in_a_kernels_space_it_agrees_with_the_reference(gamma):
     assert ball.radius <= 1.0 / ROUNDING  # Φ(x) lies on the unit sphere
 
 
-def test_examples_far_apart_are_corners_of_a_simplex():
+def test_the_ball_of_orthogonal_examples():
     n = 10
     assert ball_of(np.eye(n), tol=1e-6).radius == pytest.approx(np.sqrt(1 - 1 / n), rel=1e-5)

@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line, or say how to install what it needs."""
+    """Run the command line, or explain how to install the packages that it needs."""
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401

@@ -1,4 +1,4 @@
-"""Names of array types, as annotations use them."""
+"""Array types for annotations."""
 
 from typing import Any, TypeAlias
 
@@ -7,4 +7,4 @@ from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
-ArrayLike: TypeAlias = Any  # an array, a sparse matrix or a data frame: what users pass
+ArrayLike: TypeAlias = Any  # what users pass: an array, a sparse matrix or a data frame

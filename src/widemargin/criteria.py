@@ -1,14 +1,13 @@
 r"""Criteria :math:`Q(y, f)`: what a model minimises over its examples.
 
-A criterion gives, for targets *y* and outputs *f*, its value, its derivative in *f* and, where it
-is convex in *f*, its conjugate :math:`Q^*(a) = \sup_f\, a f - Q(y, f)`, from which duals and
-duality gaps are made. Classification criteria depend on :math:`z = y f` alone, with
-:math:`y = \pm 1`.
+For targets *y* and outputs *f*, a criterion gives its value, its derivative in *f* and, if it is
+convex in *f*, its conjugate :math:`Q^*(a) = \sup_f\, a f - Q(y, f)`, which duals and duality gaps
+are built from. Classification criteria depend only on :math:`z = y f`, with :math:`y = \pm 1`.
 
-Every kink is **inclusive**: at the kink the derivative is that of the side that still updates, so
-a perceptron started at 0, where :math:`y f = 0`, moves.
+Every kink is **inclusive**: at a kink the derivative is that of the side that updates. A
+perceptron that starts at 0, where :math:`y f = 0`, therefore moves.
 
-The same formulas stand in ``cpp/widemargin/criteria.hpp``; tests hold the two together.
+``criteria.hpp`` in the core has the same formulas; tests compare the two.
 """
 
 from abc import ABC, abstractmethod
@@ -34,27 +33,27 @@ __all__ = [
 
 
 class Criterion(ABC):
-    """What a model minimises: a value, a derivative and perhaps a conjugate."""
+    """What a model minimises: a value, a derivative and, if it is convex, a conjugate."""
 
     name: ClassVar[str]
     convex: ClassVar[bool] = True
 
     @property
     def parameter(self) -> float:
-        """The one number the core needs beside the name: a margin, a tube, or nothing."""
+        """The number that the core needs besides the name: a margin, a tube, or 0."""
         return 0.0
 
     @abstractmethod
     def value(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
-        """Q(y, f), element by element."""
+        """Q(y, f), elementwise."""
 
     @abstractmethod
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
-        """dQ/df, element by element; at a kink, that of the side that updates."""
+        """dQ/df, elementwise; at a kink, the derivative of the side that updates."""
 
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
-        """sup over f of a·f − Q(y, f); infinite outside the conjugate's domain."""
-        raise ValueError(f"{type(self).__name__} is not convex: it has no conjugate to use")
+        """sup over f of a·f − Q(y, f); infinite outside the domain of the conjugate."""
+        raise ValueError(f"{type(self).__name__} is not convex; it has no conjugate")
 
 
 def _inside(domain: NDArray[np.bool_], value: FloatArray) -> FloatArray:
@@ -113,7 +112,7 @@ class Perceptron(Criterion):
 
 @dataclass(frozen=True)
 class SquaredMargin(Criterion):
-    r"""Squared margin :math:`Q = |\beta - z|_+^2`; smooth, so no convention is needed at β.
+    r"""Squared margin :math:`Q = |\beta - z|_+^2`, which has no kink.
 
     Derivative :math:`-2 y |\beta - z|_+`.
     Conjugate :math:`\beta u + u^2/4` on :math:`u \le 0`, with :math:`u = y a`.
@@ -182,7 +181,7 @@ class MSE(Criterion):
 
 @dataclass(frozen=True)
 class TanhMSE(Criterion):
-    r"""Squared error behind a tanh, :math:`Q = \frac12 (y - \tanh f)^2` (7.5); not convex.
+    r"""Squared error after a tanh, :math:`Q = \frac12 (y - \tanh f)^2` (7.5); not convex.
 
     Derivative :math:`(\tanh f - y)(1 - \tanh^2 f)`.
     """

@@ -1,4 +1,4 @@
-r"""Kernels :math:`k(x, x') = \Phi(x) \cdot \Phi(x')`, from inner products.
+r"""Kernels :math:`k(x, x') = \Phi(x) \cdot \Phi(x')`, computed from inner products.
 
 ============  ==================================================
 ``linear``    :math:`x \cdot x'`
@@ -7,8 +7,8 @@ r"""Kernels :math:`k(x, x') = \Phi(x) \cdot \Phi(x')`, from inner products.
 ``sigmoid``   :math:`\tanh(\gamma\, x \cdot x' + r)`, not positive definite
 ============  ==================================================
 
-Inputs can be standardised implicitly: dense ones are centred and scaled as they are used, sparse
-ones are scaled only, and the centre enters through the inner products,
+Inputs can be standardised implicitly. Dense inputs are centred and scaled. Sparse inputs are only
+scaled, and the centre enters through the inner products,
 :math:`\hat x \cdot \hat x' = s \cdot s' + s \cdot c + s' \cdot c + c \cdot c` with
 :math:`s = x/\sigma` and :math:`c = -m/\sigma`.
 """
@@ -29,13 +29,13 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Examples with their squared norms, standardised if asked; made by `Inputs.of`."""
+    """Examples with their squared norms, standardised if required; made by `Inputs.of`."""
 
     x: ArrayLike
-    centre: FloatArray | None  # c, for sparse inputs
+    centre: FloatArray | None  # c, for sparse inputs that are standardised
     norms: FloatArray
     projection: FloatArray | None  # s · c
-    index: IntArray | None = None  # for a precomputed kernel: which training examples these are
+    index: IntArray | None = None  # for a precomputed kernel: numbers of the training examples
 
     @classmethod
     def precomputed(cls, K: ArrayLike) -> "Inputs":
@@ -47,6 +47,7 @@ class Inputs:
     def of(
         cls, X: ArrayLike, mean: FloatArray | None = None, scale: FloatArray | None = None
     ) -> "Inputs":
+        """Examples in float64, standardised if `mean` and `scale` are given."""
         if sp.issparse(X):
             x = X.astype(np.float64)
             if mean is None or scale is None:
@@ -77,7 +78,7 @@ class Inputs:
             assert self.projection is not None
             assert other.projection is not None
             inner += self.projection[:, None] + other.projection[None] + self.centre @ self.centre
-        elif self.centre is not None:  # s with dense inputs, which are centred already
+        elif self.centre is not None:  # the other inputs are dense, hence already centred
             inner += (other.x @ self.centre)[None]
         elif other.centre is not None:
             inner += (self.x @ other.centre)[:, None]
@@ -86,7 +87,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its parameters; `kernel(A, B)` is the matrix between two sets of inputs."""
+    """A kernel with its parameters; `kernel(A, B)` is its matrix for two sets of inputs."""
 
     function: str | Callable[..., Any]
     gamma: float = 1.0
@@ -112,7 +113,7 @@ class Kernel:
         raise ValueError(f"kernel={self.function!r} is unknown; use one of {', '.join(KERNELS)}")
 
     def diagonal(self, a: Inputs) -> FloatArray:
-        """k(x, x) of every example."""
+        """k(x, x) for every example."""
         if callable(self.function):
             return np.array([self(a[l : l + 1], a[l : l + 1])[0, 0] for l in range(len(a))])
         if self.function == "rbf":

@@ -1,4 +1,4 @@
-"""Pictures of fitted models (needs matplotlib)."""
+"""Plots of fitted models (needs matplotlib)."""
 
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ class MarginDisplay:
     boundary : DecisionBoundaryDisplay
         f on a grid.
     margin : float
-        β, where the margin's lines are drawn.
+        β; lines are drawn at f = ±β.
 
     Examples
     --------
@@ -53,14 +53,14 @@ class MarginDisplay:
         ax: Any = None,
         grid_resolution: int = 200,
     ) -> Self:
-        """Draws a fitted two-class model over two inputs, and the examples if `y` is given.
+        """Draw a fitted two-class model over two inputs, and the examples if `y` is given.
 
         Parameters
         ----------
         estimator : estimator
             A fitted two-class classifier with `decision_function`.
         X : array-like of shape (n_samples, 2)
-            The examples; they set the limits of the picture.
+            The examples; they set the limits of the plot.
         y : array-like of shape (n_samples,), optional
             Their classes.
         margin : float, default=1.0
@@ -76,13 +76,11 @@ class MarginDisplay:
             With the attributes `ax_` and `figure_`.
         """
         check_is_fitted(estimator)
-        X = np.asarray(X, dtype=float)
-        if X.ndim != 2 or X.shape[1] != 2:
-            raise ValueError(f"X has shape {X.shape}; a plane has two inputs")
+        X = _plane(X)
         if len(estimator.classes_) != 2:
             raise ValueError(
-                f"{type(estimator).__name__} has {len(estimator.classes_)} classes, "
-                "a boundary f = 0 separates two"
+                f"{type(estimator).__name__} has {len(estimator.classes_)} classes, but the "
+                "boundary f = 0 separates two; fit it to two classes"
             )
         boundary = DecisionBoundaryDisplay.from_estimator(
             estimator,
@@ -122,14 +120,14 @@ class MarginDisplay:
 
 
 def draw_gates(estimator: Any, X: ArrayLike, *, ax: Any = None, grid_resolution: int = 200) -> Any:
-    """Draws which expert a mixture of experts believes: a colour an expert, mixed as the gates.
+    """Draw the gates of a mixture of experts: one colour per expert, mixed in their proportion.
 
     Parameters
     ----------
     estimator : estimator
         A fitted mixture over two inputs, with the method `gates`.
     X : array-like of shape (n_samples, 2)
-        The examples; they set the limits of the picture.
+        The examples; they set the limits of the plot.
     ax : matplotlib axes, optional
         Where to draw.
     grid_resolution : int, default=200
@@ -151,13 +149,7 @@ def draw_gates(estimator: Any, X: ArrayLike, *, ax: Any = None, grid_resolution:
     'gates of 2 experts'
     """
     check_is_fitted(estimator)
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"X has shape {X.shape}; a plane has two inputs")
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots()
+    X, ax = _plane(X), _axes(ax)
     from matplotlib.colors import to_rgb
 
     low, high = X.min(0), X.max(0)
@@ -176,18 +168,18 @@ def draw_gates(estimator: Any, X: ArrayLike, *, ax: Any = None, grid_resolution:
 def draw_validation_curve(
     Cs: FloatArray, scores: FloatArray, chosen: float, scoring: Any = None, ax: Any = None
 ) -> Any:
-    """Draws validation scores against C on a logarithmic axis: mean, spread, the chosen C.
+    """Draw validation scores against C on a logarithmic axis, and mark the chosen C.
 
     Parameters
     ----------
     Cs : ndarray of shape (n_Cs,)
         The values of C, ascending.
     scores : ndarray of shape (n_Cs, n_folds)
-        Their scores.
+        The scores of each C.
     chosen : float
-        The C that was chosen.
+        The chosen C.
     scoring : str or callable, optional
-        What the scores are; accuracies, the default, are drawn as errors in percent.
+        Kind of score. Accuracies, the default, are drawn as errors in percent.
     ax : matplotlib axes, optional
         Where to draw.
 
@@ -204,10 +196,7 @@ def draw_validation_curve(
     >>> draw_validation_curve(np.array([0.1, 1.0, 10.0]), scores, 1.0).get_ylabel()
     'validation error (%)'
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots()
+    ax = _axes(ax)
     errors = scoring in (None, "accuracy")
     values = 100 * (1 - scores) if errors else scores
     mean, spread = values.mean(axis=1), values.std(axis=1)
@@ -221,5 +210,22 @@ def draw_validation_curve(
     ax.plot(Cs, mean, "o-", color=CLASS_COLOURS[1], markersize=4, linewidth=1.6)
     ax.axvline(chosen, color="black", linewidth=0.9, linestyle="dashed", label=f"C = {chosen:.3g}")
     ax.set(xscale="log", xlabel="C", ylabel=label)
-    ax.legend(framealpha=1.0, edgecolor="none")  # above the dashed line
+    ax.legend(framealpha=1.0, edgecolor="none")  # covers the dashed line
+    return ax
+
+
+def _plane(X: ArrayLike) -> FloatArray:
+    """Examples with two inputs, as an array."""
+    points: FloatArray = np.asarray(X, dtype=float)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"X has shape {points.shape}; a plane has two inputs")
+    return points
+
+
+def _axes(ax: Any) -> Any:
+    """The axes to draw on; new ones if `ax` is None."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots()
     return ax

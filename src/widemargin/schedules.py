@@ -1,7 +1,7 @@
-r"""Learning-rate schedules: the step λ at a time *e*, counted in epochs from 0.
+r"""Learning-rate schedules: the step λ at time *e*, counted in epochs from 0.
 
-Some know their end, at E epochs. These change all the time, so *e* may be a part of an epoch; the
-others change from one epoch to the next.
+Some schedules end after E epochs. These change within an epoch, so *e* may be fractional. The
+others change only from one epoch to the next.
 """
 
 import math
@@ -13,9 +13,10 @@ __all__ = ["ENDING_SCHEDULES", "SCHEDULES", "Schedule", "make_schedule"]
 ENDING_SCHEDULES = ("linear", "cosine", "one_cycle")
 SCHEDULES = ("constant", "decay", "invscaling", *ENDING_SCHEDULES)
 
-WARM_UP = 0.3  # the part of `one_cycle` in which the rate rises
-FIRST_PART = 1 / 25  # of the rate, where it starts
-LAST_PART = FIRST_PART * 1e-4  # and where it ends
+# Constants of `one_cycle`
+WARM_UP_FRACTION = 0.3  # fraction of the epochs in which the rate rises
+START_FACTOR = 1 / 25  # first rate, as a multiple of λ
+END_FACTOR = START_FACTOR * 1e-4  # last rate, as a multiple of λ
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Schedule:
     rate : callable
         λ(e).
     epochs : int or None, default=None
-        E, where it ends; None if it may go on for ever.
+        E, where the schedule ends; None if it never ends.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def make_schedule(
     ``invscaling`` :math:`\lambda / (1 + e)^{\text{power\_t}}`
     ``linear``     :math:`\lambda (1 - e/E)`
     ``cosine``     :math:`\lambda (1 + \cos(\pi e/E)) / 2`
-    ``one_cycle``  rises from λ/25 to λ until 0.3 E, then falls to λ/250000, both on half a cosine
+    ``one_cycle``  rises from λ/25 to λ until 0.3 E, then falls to λ/250000; both are half cosines
     ============== ==============================================
 
     Parameters
@@ -66,18 +67,18 @@ def make_schedule(
     name : {"constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}
         The schedule.
     learning_rate : float
-        The rate λ of epoch 0; the largest one of ``one_cycle``.
+        The rate λ of epoch 0; for ``one_cycle``, the largest rate.
     decay : float, default=0.0
-        How fast ``decay`` falls: the rate has halved after ``1/decay`` epochs.
+        How fast ``decay`` falls: the rate halves in the first ``1/decay`` epochs.
     power_t : float, default=0.5
         The exponent of ``invscaling``.
     epochs : int or None, default=None
-        E, where the last three end.
+        E, where the last three schedules end.
 
     Returns
     -------
     Schedule
-        ``rate(epoch)``.
+        The rate as a function of the epoch.
 
     References
     ----------
@@ -107,15 +108,17 @@ def make_schedule(
     return Schedule(lambda epoch: learning_rate * shape(min(epoch / epochs, 1.0)), epochs)
 
 
-def _linear(part: float) -> float:
-    return 1.0 - part
+def _linear(elapsed: float) -> float:
+    return 1.0 - elapsed
 
 
-def _cosine(part: float) -> float:
-    return (1.0 + math.cos(math.pi * part)) / 2.0
+def _cosine(elapsed: float) -> float:
+    return (1.0 + math.cos(math.pi * elapsed)) / 2.0
 
 
-def _one_cycle(part: float) -> float:
-    if part < WARM_UP:
-        return 1.0 + (FIRST_PART - 1.0) * _cosine(part / WARM_UP)
-    return LAST_PART + (1.0 - LAST_PART) * _cosine((part - WARM_UP) / (1.0 - WARM_UP))
+def _one_cycle(elapsed: float) -> float:
+    if elapsed < WARM_UP_FRACTION:
+        return 1.0 + (START_FACTOR - 1.0) * _cosine(elapsed / WARM_UP_FRACTION)
+    return END_FACTOR + (1.0 - END_FACTOR) * _cosine(
+        (elapsed - WARM_UP_FRACTION) / (1.0 - WARM_UP_FRACTION)
+    )

@@ -1,9 +1,10 @@
-r"""What the theorems promise, to print beside what was measured.
+r"""Bounds from the theorems, to print beside measurements.
 
-Notation: :math:`R \ge \|x_l\|` is the radius of the data, ρ the margin 2/‖w‖ between the two
-classes (twice the distance from the hyperplane to the nearest example), λ the step and β the
-margin criterion's threshold. With a bias, examples count as :math:`(x, 1)`, so that
-:math:`R^2` becomes :math:`R^2 + 1`; the thesis writes the looser :math:`(R + 1)^2`.
+Notation: :math:`R \ge \|x_l\|` is the radius of the data. ρ (`rho`) is the geometric margin 2/‖w‖
+between the two classes, twice the distance from the hyperplane to the nearest example. λ is the
+step (`rate`), β (`beta`) the threshold of the margin criterion and μ (`mu`) the weight decay. With
+a bias, examples become :math:`(x, 1)`, so :math:`R^2` becomes :math:`R^2 + 1`; the thesis writes
+the looser :math:`(R + 1)^2`.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ __all__ = [
 
 
 def radius(X: ArrayLike) -> float:
-    """R, the largest norm of an example.
+    """The largest norm of an example, R.
 
     Examples
     --------
@@ -43,61 +44,62 @@ def _augmented(radius: float, bias: bool) -> float:
     return radius**2 + bool(bias)
 
 
-def novikoff_bound(radius: float, margin: float, *, bias: bool = False) -> float:
+def novikoff_bound(radius: float, rho: float, *, bias: bool = False) -> float:
     r"""Mistakes of the Perceptron on separable data (Novikoff; Block): :math:`4 R^2 / \rho^2`.
 
-    ρ is the full width between the classes, as in the thesis.  Fleuret's lecture writes the same
-    bound as :math:`4R^2/\gamma^2`, his γ being that width.  Rakotomamonjy's writes it as
-    :math:`R^2/\rho^2`, his ρ being the half margin: :math:`y_l\, u \cdot x_l \ge \rho` for a unit
-    vector *u*.
+    ρ is the full width between the classes, as in the thesis.  Fleuret's lecture calls this width γ
+    and writes the same bound as :math:`4R^2/\gamma^2`.  Rakotomamonjy's lecture writes it as
+    :math:`R^2/\rho^2`, because its ρ is half of the width: :math:`y_l\, u \cdot x_l \ge \rho` for a
+    unit vector *u*.
 
     Parameters
     ----------
     radius : float
         R.
-    margin : float
-        ρ of some separating hyperplane: through the origin, or, with a bias, of the hyperplane
+    rho : float
+        ρ of some separating hyperplane through the origin; with a bias, ρ of the hyperplane
         :math:`(u, a)` over the examples :math:`(x, 1)`.
     bias : bool, default=False
         Whether the Perceptron trains a bias.
 
     Examples
     --------
-    >>> novikoff_bound(radius=1.0, margin=0.5)
+    >>> novikoff_bound(radius=1.0, rho=0.5)
     16.0
     """
-    return 4.0 * _augmented(radius, bias) / margin**2
+    return 4.0 * _augmented(radius, bias) / rho**2
 
 
 def separable_updates_bound(
-    radius: float, margin: float, rate: float, *, beta: float = 1.0, bias: bool = False
+    radius: float, rho: float, rate: float, *, beta: float = 1.0, bias: bool = False
 ) -> float:
     r"""Updates of the Margin Perceptron on separable data (8.23).
 
-    :math:`t \le \frac{4}{\rho^2} (2\beta/\lambda + R^2)`, with the margin as in `novikoff_bound`.
+    :math:`t \le \frac{4}{\rho^2} (2\beta/\lambda + R^2)`, with ρ as in `novikoff_bound`.
 
     Examples
     --------
-    >>> separable_updates_bound(radius=1.0, margin=0.5, rate=0.5)
+    >>> separable_updates_bound(radius=1.0, rho=0.5, rate=0.5)
     80.0
     """
-    return 4.0 / margin**2 * (2.0 * beta / rate + _augmented(radius, bias))
+    return 4.0 / rho**2 * (2.0 * beta / rate + _augmented(radius, bias))
 
 
 def separable_margin_bound(
-    radius: float, margin: float, rate: float, *, beta: float = 1.0, bias: bool = False
+    radius: float, rho: float, rate: float, *, beta: float = 1.0, bias: bool = False
 ) -> float:
     r"""Final margin of the Margin Perceptron on separable data (8.24, Theorem 8.2).
 
-    :math:`\rho \ge \rho_{\max} / (2 + R^2 \lambda / \beta)` without a bias. With one, the largest
-    margin over :math:`(x, 1)` is at least :math:`\rho_{\max} / \sqrt{1 + R^2}`.
+    :math:`\rho \ge \rho_{\max} / (2 + R^2 \lambda / \beta)` without a bias, where `rho` is the
+    largest margin :math:`\rho_{\max}`. With a bias, the largest margin over :math:`(x, 1)` is at
+    least :math:`\rho_{\max} / \sqrt{1 + R^2}`.
 
     Examples
     --------
-    >>> round(separable_margin_bound(radius=1.0, margin=0.6, rate=1.0), 6)
+    >>> round(separable_margin_bound(radius=1.0, rho=0.6, rate=1.0), 6)
     0.2
     """
-    tilted = margin / np.sqrt(1.0 + radius**2) if bias else margin
+    tilted = rho / np.sqrt(1.0 + radius**2) if bias else rho
     return float(tilted / (2.0 + _augmented(radius, bias) * rate / beta))
 
 
@@ -108,7 +110,7 @@ def margin_bound(
 
     .. math:: \rho_t \ge \frac{2\beta/\lambda}{\sqrt{t\,(2\beta/\lambda + R^2 + 1)}}
 
-    With steps that decrease, λ is the largest.
+    If the steps decrease, λ is the largest one.
 
     Examples
     --------
@@ -121,36 +123,36 @@ def margin_bound(
     return float(step / np.sqrt(updates * (step + _augmented(radius, bias))))
 
 
-def decay_epochs(examples: int, rate: float, decay: float) -> float:
-    r"""Epochs that stochastic gradient with weight decay takes at least (Theorem 8.1).
+def decay_epochs(n_examples: int, rate: float, mu: float) -> float:
+    r"""Epochs that stochastic gradient with weight decay needs at least (Theorem 8.1).
 
-    On the order of :math:`1/(L \lambda \mu)`. Each visit multiplies the share of every example in
-    the weights by :math:`1 - \lambda\mu` (8.17): after that many epochs of L visits, what is to be
-    forgotten is still there with :math:`e^{-1}` of its share. With steps that decrease, λ is the
-    first and largest one; for :math:`\lambda / (1 + \lambda\mu t)` one half is still there.
+    The order is :math:`1/(L \lambda \mu)`. Each visit multiplies the contribution of every example
+    to the weights by :math:`1 - \lambda\mu` (8.17). After that many epochs of L visits, a
+    contribution that should vanish still has :math:`e^{-1}` of its size. If the steps decrease, λ
+    is the first and largest one; for :math:`\lambda / (1 + \lambda\mu t)` one half remains.
 
     Examples
     --------
-    >>> round(decay_epochs(examples=10_000, rate=1e-3, decay=1e-4))  # the thesis: λμ = 1e-7
+    >>> round(decay_epochs(n_examples=10_000, rate=1e-3, mu=1e-4))  # the thesis: λμ = 1e-7
     1000
     """
-    return 1.0 / (examples * rate * decay)
+    return 1.0 / (n_examples * rate * mu)
 
 
-def margin_capacity(radius: float, margin: float, dimension: float = np.inf) -> float:
+def margin_capacity(radius: float, rho: float, dimension: float = np.inf) -> float:
     r"""VC dimension of hyperplanes with margin ρ (Theorem 3.4): :math:`\min(4R^2/\rho^2, d) + 1`.
 
     Examples
     --------
-    >>> margin_capacity(radius=1.0, margin=0.5, dimension=3)
+    >>> margin_capacity(radius=1.0, rho=0.5, dimension=3)
     4.0
     """
-    return min(4.0 * radius**2 / margin**2, dimension) + 1.0
+    return min(4.0 * radius**2 / rho**2, dimension) + 1.0
 
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball around Σ α_l Φ(x_l) that holds all examples, and how small it could be."""
+    """A ball around Σ α_l Φ(x_l) that holds all examples, with a lower bound on the radius."""
 
     alpha: FloatArray
     radius: float
@@ -169,8 +171,8 @@ def enclosing_ball(
     .. math:: \max_\alpha \sum_l \alpha_l K_{ll} - \alpha^T K \alpha,\quad
               \alpha \ge 0,\ \sum_l \alpha_l = 1
 
-    whose value is R². Each step moves weight from the nearest example that has some to the
-    farthest one; the farthest distance is an upper bound of the radius, the objective a lower one.
+    The maximum is R². Each step moves weight from the nearest example with α > 0 to the farthest
+    one. The farthest distance is an upper bound on the radius, the objective gives a lower bound.
 
     Parameters
     ----------
@@ -179,14 +181,14 @@ def enclosing_ball(
     diagonal : ndarray
         k(x_l, x_l).
     tol : float, default=1e-3
-        Stop when the two bounds differ by less than this part.
+        Stop when the two bounds differ by less than this fraction.
     max_iter : int, default=10000
         The largest number of steps.
 
     Returns
     -------
     Ball
-        Its radius is the upper bound: the ball does hold every example.
+        Its radius is the upper bound, so the ball holds every example.
 
     Examples
     --------
@@ -198,7 +200,7 @@ def enclosing_ball(
     alpha = np.zeros(len(diagonal))
     alpha[0] = 1.0
     projection = np.array(column(0), dtype=float)  # K α
-    for steps in range(max_iter + 1):  # the bounds are those of the last α
+    for steps in range(max_iter + 1):  # one more round computes the bounds of the last α
         squared_norm = max(0.0, float(alpha @ projection))
         distances = np.maximum(diagonal - 2.0 * projection + squared_norm, 0.0)
         upper = float(np.sqrt(distances.max()))

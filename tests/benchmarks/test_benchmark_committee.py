@@ -1,4 +1,4 @@
-"""The benchmark of committees measures what it says. No times here."""
+"""The benchmark of committees measures what it claims; times are not tested."""
 
 import json
 
@@ -9,7 +9,7 @@ from benchmarks import committee
 
 
 class Fake:
-    """A model whose errors are known beforehand."""
+    """A model with a known error."""
 
     n_iter_ = 4
 
@@ -44,7 +44,7 @@ def run(monkeypatch, *arguments):
     return json.loads(json.dumps(saved["committee"]))
 
 
-def test_an_epoch_beside_the_others(toy, monkeypatch, capsys):
+def test_epochs_of_all_libraries(toy, monkeypatch, capsys):
     results = run(monkeypatch, "--only", "epoch", "--rows", "300")
     assert results[0]["model"].startswith("widemargin")
     assert results[0]["ratio"] == 1
@@ -63,7 +63,7 @@ def test_time_to_the_target(toy, monkeypatch, capsys):
     assert "toy 400" in capsys.readouterr().out
 
 
-def test_an_attempt_ends_at_the_target_and_with_its_epochs(toy):
+def test_an_attempt_ends_at_the_target_or_after_its_epochs(toy):
     def trained(*errors):
         return committee.attempt("other", "", lambda: map(Fake, errors), toy, 100.0)
 
@@ -73,13 +73,13 @@ def test_an_attempt_ends_at_the_target_and_with_its_epochs(toy):
     assert (given_up.epochs, given_up.error, given_up.reached) == (3, pytest.approx(0.2), False)
 
 
-def test_an_attempt_ends_at_the_limit(toy):
+def test_an_attempt_ends_at_the_time_limit(toy):
     endless = committee.attempt("other", "", lambda: map(Fake, iter(lambda: 0.5, None)), toy, 0.01)
     assert not endless.reached
     assert endless.seconds >= 0.01
 
 
-def test_the_others_get_standardised_inputs(toy):
+def test_other_libraries_get_standardised_inputs(toy):
     np.testing.assert_allclose(toy.scaled[:, :5].mean(0), 0, atol=1e-5)
     np.testing.assert_allclose(toy.scaled[:, :5].std(0), 1, atol=1e-5)
     assert np.all(toy.scaled[:, 5] == 0)

@@ -1,4 +1,4 @@
-"""The benchmark of mixtures measures what it says. No times here."""
+"""The benchmark of mixtures measures what it claims; times are not tested."""
 
 import json
 
@@ -11,7 +11,7 @@ from helpers.mixtures import wedge
 
 @pytest.fixture
 def run(monkeypatch):
-    """Runs parts of the benchmark on a small problem; its results."""
+    """Function that runs parts of the benchmark on a small problem and returns the results."""
     X, y = wedge(900)
     parts = [X[:600], y[:600], X[600:700], y[600:700], X[700:], y[700:]]
     monkeypatch.setenv("WIDEMARGIN_DATA", "somewhere")
@@ -22,7 +22,7 @@ def run(monkeypatch):
     monkeypatch.setattr(mixtures, "save", lambda name, found, **rest: saved.update({name: found}))
 
     def call(*arguments):
-        small = ["--n-iter", "2", "--units", "5", "--threads", "1", "--gammas", "1", "20"]
+        small = ["--max-iter", "2", "--units", "5", "--threads", "1", "--gammas", "1", "20"]
         mixtures.main([*arguments, *small])
         return json.loads(json.dumps(saved["mixtures"]))
 
@@ -60,7 +60,7 @@ def test_scaling_and_workers(run, capsys):
 
 
 def test_more_rows_than_the_split_has(monkeypatch):
-    """The training rows of the split come first; none of the others is one of its test rows."""
+    """The training rows of the split come first; no test row is added."""
     whole = np.arange(50.0)[:, None]
 
     class Split:

@@ -1,4 +1,4 @@
-"""The benchmarks of linear SVMs measure what they say. No times here."""
+"""The benchmarks of linear SVMs measure what they claim; times are not tested."""
 
 import json
 
@@ -42,20 +42,20 @@ def test_every_library_solves_the_same_problem(library, layout, loss):
 
 
 @pytest.mark.parametrize("enough", [1, 2, 3, 7, 8, 1000])
-def test_search_finds_the_least_effort(enough):
+def test_the_search_finds_the_least_effort(enough):
     tried = search(lambda n: Attempt(n, n * 1e-3, 0.0 if n >= enough else 1.0), 10**9, 1e6)
     least = min(one.effort for one in tried if one.good)
     assert enough <= least <= max(enough, enough * _race.STEP)
 
 
-def test_search_ends_at_the_limit():
+def test_the_search_ends_at_the_time_limit():
     tried = search(lambda n: Attempt(n, float(n), 1.0), 10**9, 100.0)
     assert not any(one.good for one in tried)
     assert 80 < sum(one.seconds for one in tried) <= 100
     assert [one.effort for one in search(lambda n: Attempt(n, 0.0, 1.0), 5, 1.0)] == [1, 2, 4, 5]
 
 
-def test_race_and_report(monkeypatch, capsys):
+def test_the_race_and_its_report(monkeypatch, capsys):
     saved = {}
     problem = Problem("toy", "Toy", toy, 300, LinearMachine(0.1))
     monkeypatch.setattr(linear_svm, "PROBLEMS", (problem,))

@@ -1,6 +1,6 @@
-"""Data files for commands, and a model that one of them made.
+"""Data files for commands, and a model that the command line trained.
 
-Optional packages are imported by the fixtures: a skip would be an error here.
+Fixtures import the optional packages; a skip at the top of this file would be an error.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def csv(tmp_path, numbers):
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Numbers, text and gaps in both; the class depends on all of them."""
+    """Numbers and text, both with missing values; the class depends on both."""
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"age": rng.integers(18, 80, 300).astype(float)})

@@ -1,4 +1,4 @@
-"""One line when something is wrong, and nothing is written."""
+"""An error is one line, and no file is written."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ TRAIN_ERRORS = [
     (("--target", "z"), "no column 'z'"),
     (("--target", "a"), "Unknown label type: continuous"),
     ((), "name it with --target"),
-    (("--target", "y", "--format", "xls"), "format='xls'"),
+    (("--target", "y", "--format", "xls"), "--format xls is unknown; use one of csv,"),
     (("--target", "y", "--test", "none.csv"), "none.csv"),
     (("--target", "y", "--no-header"), "no column 'y'"),
 ]
@@ -29,24 +29,24 @@ def test_training_errors(options, message, csv, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-def test_errors_of_files(csv, model, tmp_path):
+def test_wrong_files_and_folders(csv, model, tmp_path):
     out = ("-o", tmp_path / "p.csv")
     assert "none.csv: cannot be read" in fails("train", tmp_path / "none.csv", *out)
     assert "no folder" in fails("train", csv, "--target", "y", "-o", tmp_path / "no" / "m")
     assert "is a folder" in fails("train", csv, "--target", "y", "-o", tmp_path)
-    assert "use --format" in fails("predict", model, tmp_path / "data.xls", *out)
+    assert "name the format with --format" in fails("predict", model, tmp_path / "data.xls", *out)
     assert "No such file" in fails("info", tmp_path / "none")
-    assert "no complete model file" in fails("info", csv)
-    assert "no complete model file" in fails("predict", csv, csv, *out)
+    assert "not a complete model file" in fails("info", csv)
+    assert "not a complete model file" in fails("predict", csv, csv, *out)
     assert "predictions go to .csv" in fails("predict", model, csv, "-o", tmp_path / "p.doc")
     assert "no model 'none'" in fails("models", "none")
     save(StandardScaler().fit([[0.0], [1.0]]), tmp_path / "scaler")
-    assert "no fitted classifier" in fails("predict", tmp_path / "scaler", csv, *out)
+    assert "not a fitted classifier" in fails("predict", tmp_path / "scaler", csv, *out)
     assert run_json("info", tmp_path / "scaler")["training"]["epochs"] is None
     run("info", tmp_path / "scaler")
 
 
-def test_output_does_not_overwrite_what_is_read(csv, model, tmp_path):
+def test_output_never_overwrites_an_input(csv, model, tmp_path):
     before = csv.read_bytes(), model.read_bytes()
     for command in (
         ("train", csv, "--target", "y", "-o", csv),
@@ -66,8 +66,8 @@ def test_text_for_a_model_without_column_names(mixed, numbers, tmp_path):
 
 PREDICTION_ERRORS = [
     ("a,b,y\n1,2,1\n", "lacks column 'c' of the model; the file has columns 'a', 'b'"),
-    ("a,b,c,y\n1,2,x,1\n", "column 'c' hold text"),
-    ("a,b,c,y\n1,2,,1\n1,2,3,1\n", "column 'c' have missing values"),
+    ("a,b,c,y\n1,2,x,1\n", "text in column 'c', where the model was trained on numbers"),
+    ("a,b,c,y\n1,2,,1\n1,2,3,1\n", "missing values in column 'c'"),
     ("a,b,c,y\n1,2,3,yes\n", "none of the model's classes, -1, 1"),
     ("a,b,c\n1,2,3\n", "no column 'y'"),
 ]
@@ -82,6 +82,31 @@ def test_prediction_errors(text, message, model, tmp_path):
     assert not out.exists()
 
 
+SPELLED_ERRORS = [
+    (("d.csv", "--target", "z"), "use --no-header if the first line is data"),
+    (("twice.csv", "--target", "y"), "use --no-header if the first line is data"),
+    (
+        ("d.svm", "--index-base", "1"),
+        "--index-base 1 says that columns start at 1; use --index-base",
+    ),
+    (("d.svm", "--target", "b"), "leave out --target b"),
+    (("d.csv", "--stream"), "name it with --target"),
+    (("d.csv", "d.svm", "--target", "y", "--stream"), "name the format with --format"),
+    (("d.csv", "--target", "y", "--stream", "--classes", "1,2"), "with --classes"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), SPELLED_ERRORS)
+def test_messages_name_options_not_arguments(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.csv").write_text("a,b,y\n1,2,u\n3,4,v\n")
+    (tmp_path / "twice.csv").write_text("a,a,y\n1,2,u\n3,4,v\n")
+    (tmp_path / "d.svm").write_text("1 0:2\n-1 1:1\n")
+    line = fails("train", *arguments, "-o", tmp_path / "m")
+    assert message in line
+    assert "=" not in line
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -93,6 +118,6 @@ def test_prediction_errors(text, message, model, tmp_path):
         ("papers", "table-8.2", "--seeds", "0"),
     ],
 )
-def test_wrong_usage_is_2(arguments):
+def test_wrong_usage_exits_with_code_2(arguments):
     result = run(*arguments, code=2)
     assert "Usage:" in result.output

@@ -1,16 +1,11 @@
-"""What commands print: tables, JSON, warnings; the demo and the papers."""
+"""The output of commands: tables, JSON, warnings; the demo and the papers."""
 
 import json
-import os
 
 import numpy as np
 import pytest
 
 from helpers.command_line import EXACT, fails, run, run_json
-
-needs_data = pytest.mark.skipif(
-    "WIDEMARGIN_DATA" not in os.environ, reason="WIDEMARGIN_DATA is not set"
-)
 
 
 def test_quiet_prints_nothing(csv, tmp_path):
@@ -18,7 +13,7 @@ def test_quiet_prints_nothing(csv, tmp_path):
     assert run("train", csv, *options).output == ""
 
 
-def test_json_stays_pure_whatever_the_model_prints(csv, tmp_path):
+def test_json_is_valid_even_if_the_model_prints(csv, tmp_path):
     result = run(
         "train", csv, "--target", "y", "-o", tmp_path / "m", "--set", "verbose=1", "--json"
     )
@@ -75,7 +70,7 @@ def test_demo_without_data(tmp_path, monkeypatch):
     assert "no folder" in fails("demo", "--output", tmp_path / "no" / "demo.png")
 
 
-@needs_data
+@pytest.mark.data
 def test_papers_fleuret():
     rows = run_json("papers", "fleuret")
     assert rows[-1]["changes"] == 0
@@ -83,7 +78,7 @@ def test_papers_fleuret():
     assert "published" in run("papers", "fleuret").stdout
 
 
-@needs_data
+@pytest.mark.data
 def test_papers_table_8_2():
     models = ("--model", "Perceptron", "--model", "MarginPerceptron")
     rows = run_json("papers", "table-8.2", "--seeds", "1", *models)
@@ -93,7 +88,7 @@ def test_papers_table_8_2():
         assert row["test_error"] < row["published"] + 2
 
 
-def test_papers_knows_its_models():
+def test_an_unknown_model_of_the_papers():
     assert "MarginPerceptron" in fails("papers", "table-8.2", "--model", "SVC")
 
 
@@ -112,11 +107,11 @@ def test_papers_tables_fit_80_columns(monkeypatch):
     assert "…" not in text
 
 
-def test_papers_show_training_errors_where_these_are_published(monkeypatch):
+def test_papers_show_training_errors_if_they_are_published(monkeypatch):
     from widemargin.experiments import papers
 
     row = papers.Result(
-        "Forest", "MLPClassifier", {"criterion": "mse"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04
+        "Forest", "MLPClassifier", {"loss": "squared_error"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04
     )
     monkeypatch.setattr(papers, "table_7_1", lambda: [row])
     text = run("papers", "table-7.1").stdout

@@ -22,7 +22,7 @@ def run_process(*arguments, **environment):
     )
 
 
-def test_exit_codes_of_the_process(csv, tmp_path):
+def test_exit_codes(csv, tmp_path):
     done = run_process("info", tmp_path / "none")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error: {tmp_path / 'none'}: No such file or directory\n"
@@ -47,7 +47,7 @@ def test_missing_packages(package):
     assert "pip install 'widemargin[cli]'" in line
 
 
-def test_help_imports_nothing_that_takes_time():
+def test_help_imports_no_slow_package():
     code = (
         "import sys, widemargin; before = set(sys.modules)\n"
         "import widemargin.cli; print(*(set(sys.modules) - before))"
@@ -70,7 +70,7 @@ def test_interrupted_training_saves_the_model(csv, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Shells start background jobs with SIGINT ignored, and that would be inherited.
+        # Shells start background jobs with SIGINT ignored, and children inherit this.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: files in, files out."""
+"""Training and prediction from the command line, from files to files."""
 
 import json
 
@@ -66,9 +66,9 @@ def test_every_format_gives_the_same_model(suffix, output, numbers, tmp_path):
 
 
 @pytest.mark.parametrize("index_base", [0, 1])
-def test_svmlight_files_are_read_as_the_training_file(index_base, numbers, tmp_path):
+def test_svmlight_files_are_numbered_as_the_training_file(index_base, numbers, tmp_path):
     X, y = numbers
-    files = {"train": (X, y), "few": (X * [0, 1, 0], y)}  # the second file uses column 1 or 2 only
+    files = {"train": (X, y), "few": (X * [0, 1, 0], y)}  # the second file uses only one column
     for name, examples in files.items():
         dump_svmlight_file(*examples, str(tmp_path / f"{name}.svm"), zero_based=index_base == 0)
     model, out = tmp_path / "m", tmp_path / "p.npz"
@@ -93,19 +93,19 @@ def test_svmlight_files_are_read_as_the_training_file(index_base, numbers, tmp_p
 def test_svmlight_columns_that_may_start_at_0_or_1(numbers, tmp_path):
     X, y = numbers
     model, file, out = tmp_path / "m", tmp_path / "d.svm", ("-o", tmp_path / "p.csv")
-    save(MODELS["perceptron"]().fit(X, y), model)  # not by the command line: no record
+    save(MODELS["perceptron"]().fit(X, y), model)  # without the command line: nothing is recorded
     assert run_json("info", model)["index_base"] is None
     file.write_text("1 1:2 2:3\n")
     (line,) = run("predict", model, file, *out).stderr.splitlines()
     assert line.startswith(f"warning: {file}: columns are taken to start at 1")
-    assert line.endswith("say which with --index-base")
+    assert line.endswith("choose with --index-base")
     assert run("predict", model, file, *out, "--index-base", "0").stderr == ""
     for clear in ("1 0:2 2:3\n", "1 1:2 3:3\n"):
         file.write_text(clear)
         assert run("predict", model, file, *out).stderr == ""
     file.write_text("1 0:2\n")
     line = fails("predict", model, file, *out, "--index-base", "1")
-    assert "column 0 where --index-base 1 makes 1 the first; use --index-base 0 if" in line
+    assert "column 0, but --index-base 1 says that columns start at 1; use --index-base 0" in line
     run("predict", model, file, *out, "--index-base", "2", code=2)
 
 
@@ -119,7 +119,7 @@ def test_columns_are_found_by_name(csv, model, tmp_path):
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "p.csv")["prediction"], expected)
 
 
-def test_constant_columns_may_be_missing_later(mixed, tmp_path):
+def test_prediction_does_not_need_columns_that_were_constant(mixed, tmp_path):
     frame = pd.read_csv(mixed)
     frame.assign(year=2026).to_csv(tmp_path / "year.csv", index=False)
     model = tmp_path / "m"
@@ -139,7 +139,7 @@ def test_files_without_a_header(csv, tmp_path):
     assert run_json("info", model)["feature_names"] == ["c0", "c1", "c2"]
 
 
-def test_many_classes_have_a_score_each(tmp_path, numbers):
+def test_there_is_one_score_per_class(tmp_path, numbers):
     X, _ = numbers
     kinds = np.array(["x", "y", "z"])[np.argmax(X, axis=1)]
     path = tmp_path / "d.csv"

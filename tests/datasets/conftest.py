@@ -1,4 +1,4 @@
-"""What the tests of data sets share: small stand-ins for the real data, and for their servers."""
+"""Small substitutes for the real data sets and for their servers."""
 
 import dataclasses
 
@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from widemargin.datasets import downloads as _downloads
-from widemargin.datasets import sources as _sources
+from widemargin.datasets import downloads, sources
 from widemargin.datasets.catalogue import SOURCES
 
 
 @pytest.fixture
 def no_data(monkeypatch, tmp_path):
-    """Neither the environment's data nor scikit-learn's data home: everything in tmp_path."""
+    """Hide the data of the environment and of scikit-learn; use tmp_path instead."""
     monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "sklearn"))
     return tmp_path
@@ -21,7 +20,7 @@ def no_data(monkeypatch, tmp_path):
 
 @pytest.fixture
 def expect(monkeypatch):
-    """Makes the catalogue expect these arrays (in its own dtypes) instead of the real ones."""
+    """Function that makes the catalogue expect these arrays (in its dtypes), not the real ones."""
 
     def expect(name, **arrays):
         source, specs, canonical = SOURCES[name], {}, {}
@@ -30,7 +29,7 @@ def expect(monkeypatch):
             specs[key] = dataclasses.replace(
                 spec,
                 shape=canonical[key].shape if spec.fixed_rows is None else spec.shape,
-                sha256=_sources.checksum(canonical[key][: spec.fixed_rows]),
+                sha256=sources.checksum(canonical[key][: spec.fixed_rows]),
             )
         monkeypatch.setitem(SOURCES, name, dataclasses.replace(source, arrays=specs))
         return canonical
@@ -40,7 +39,7 @@ def expect(monkeypatch):
 
 @pytest.fixture
 def store():
-    """Writes the file of a data set into a folder, as a user who downloaded it has it."""
+    """Function that writes the file of a data set into a folder."""
 
     def store(folder, name, **arrays):
         file = folder / name / f"{name}.npz"
@@ -65,11 +64,11 @@ class FakeOpenML:
 
 @pytest.fixture
 def serve_openml(monkeypatch):
-    """Puts a `FakeOpenML` with these fields in the place of OpenML."""
+    """Function that replaces OpenML with a `FakeOpenML` that has these fields."""
 
     def serve_openml(**fields):
         server = FakeOpenML(**fields)
-        monkeypatch.setattr(_downloads, "fetch_openml", server)
+        monkeypatch.setattr(downloads, "fetch_openml", server)
         return server
 
     return serve_openml
@@ -77,21 +76,21 @@ def serve_openml(monkeypatch):
 
 @pytest.fixture
 def kin(expect, no_data):
-    """A stand-in for kin8nm; returns its arrays."""
+    """Arrays that replace kin8nm."""
     rng = np.random.default_rng(0)
     return expect("kin8nm", X=rng.normal(size=(8192, 8)), y=rng.normal(size=8192))
 
 
 @pytest.fixture
 def boards(expect, no_data):
-    """A stand-in for connect-4; returns its arrays."""
+    """Arrays that replace connect-4."""
     rng = np.random.default_rng(2)
     return expect("connect-4", X=rng.integers(0, 3, (60, 42)), y=rng.integers(0, 3, 60))
 
 
 @pytest.fixture
 def daily_series():
-    """Makes days since 1818 as year, month, day, and a number for each of them."""
+    """Function that returns days since 1818 as (year, month, day), and one number per day."""
 
     def daily_series(n_days):
         days = np.datetime64("1818-01-01") + np.arange(n_days)

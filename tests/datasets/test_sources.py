@@ -1,6 +1,6 @@
-"""Where data sets come from: files and downloads are verified, errors say what to do.
+"""Files and downloads of data sets are verified; errors name the remedy.
 
-All tests use small stand-ins whose checksums are put into the catalogue.
+The tests put the checksums of small arrays into the catalogue.
 """
 
 from io import BytesIO
@@ -10,18 +10,14 @@ import numpy as np
 import pytest
 
 from widemargin.datasets import (
-    downloads as _downloads,
-)
-from widemargin.datasets import (
+    downloads,
     fetch_connect4,
     fetch_forest,
     fetch_kin,
     fetch_mnist,
     fetch_sunspots,
     make_artificial,
-)
-from widemargin.datasets import (
-    sources as _sources,
+    sources,
 )
 
 # ---- environment, cache, download
@@ -30,12 +26,12 @@ from widemargin.datasets import (
 def test_checksum_covers_dtype_shape_and_content():
     a = np.arange(6, dtype="<i2")
     variants = [a, a.astype("<i4"), a.reshape(2, 3), a[::-1]]
-    assert len({_sources.checksum(v) for v in variants}) == len(variants)
+    assert len({sources.checksum(v) for v in variants}) == len(variants)
     fortran = np.asfortranarray(a.reshape(2, 3))
-    assert _sources.checksum(fortran) == _sources.checksum(a.reshape(2, 3))
+    assert sources.checksum(fortran) == sources.checksum(a.reshape(2, 3))
 
 
-def test_download_is_cached_and_the_cache_needs_no_download(kin, no_data, serve_openml):
+def test_a_download_is_cached(kin, no_data, serve_openml):
     openml = serve_openml(data=kin["X"], target=kin["y"])
     first = fetch_kin(variant="8nm")
     assert (no_data / "sklearn" / "widemargin" / "kin8nm" / "kin8nm.npz").is_file()
@@ -46,17 +42,17 @@ def test_download_is_cached_and_the_cache_needs_no_download(kin, no_data, serve_
     np.testing.assert_array_equal(second.target, kin["y"])
 
 
-def test_data_home_is_where_the_download_is_kept(kin, no_data, serve_openml):
+def test_downloads_are_kept_in_data_home(kin, no_data, serve_openml):
     serve_openml(data=kin["X"], target=kin["y"])
     fetch_kin(variant="8nm", data_home=no_data / "mine")
     assert [p.name for p in (no_data / "mine" / "kin8nm").iterdir()] == ["kin8nm.npz"]
     assert not (no_data / "sklearn").exists()
 
 
-def test_environment_folder_comes_first(monkeypatch, kin, no_data, store):
+def test_the_folder_of_the_environment_comes_first(monkeypatch, kin, no_data, store):
     store(no_data / "data", "kin8nm", X=np.asfortranarray(kin["X"]), y=kin["y"])
     monkeypatch.setenv("WIDEMARGIN_DATA", str(no_data / "data"))
-    monkeypatch.setattr(_downloads, "fetch_openml", None)  # a call would fail
+    monkeypatch.setattr(downloads, "fetch_openml", None)  # a call would fail
     np.testing.assert_array_equal(fetch_kin(variant="8nm").data, kin["X"])
     assert not (no_data / "sklearn").exists()
 
@@ -83,7 +79,7 @@ def test_failed_download_names_data_set_folder_and_remedy(monkeypatch, no_data):
     def offline(**options):
         raise URLError("no network")
 
-    monkeypatch.setattr(_downloads, "fetch_openml", offline)
+    monkeypatch.setattr(downloads, "fetch_openml", offline)
     with pytest.raises(OSError, match=r"'mnist' is not in .*no network.*set WIDEMARGIN_DATA"):
         fetch_mnist(data_home=no_data)
 
@@ -153,7 +149,7 @@ def test_values_that_do_not_fit_are_refused(monkeypatch, no_data, expect):
     for bad in (0.5, np.nan, 70_000):
         X = arrays["X"].astype(float)
         X[3, 1] = bad
-        monkeypatch.setattr(_downloads, "fetch_covtype", lambda X=X, **_: (X, arrays["y"]))
+        monkeypatch.setattr(downloads, "fetch_covtype", lambda X=X, **_: (X, arrays["y"]))
         with pytest.raises(OSError, match="do not fit dtype <i2"):
             fetch_forest(data_home=no_data)
 
@@ -170,7 +166,7 @@ def test_forest_download_through_sklearn(monkeypatch, no_data, expect):
         assert not shuffle
         return arrays["X"].astype(np.float64), arrays["y"].astype(np.int32)
 
-    monkeypatch.setattr(_downloads, "fetch_covtype", covtype)
+    monkeypatch.setattr(downloads, "fetch_covtype", covtype)
     X, y = fetch_forest(return_X_y=True, data_home=no_data)
     assert X.dtype == np.float32
     np.testing.assert_array_equal(X, arrays["X"])
@@ -186,7 +182,7 @@ INTEGERS = {key: names.astype(int) for key, names in NUMBERS.items()}
 
 
 @pytest.mark.parametrize("names", [LETTERS, NUMBERS, QUOTED, INTEGERS])
-def test_connect4_codes_are_recognised_whatever_their_names(no_data, boards, names, serve_openml):
+def test_connect4_codes_are_recognised_by_any_name(no_data, boards, names, serve_openml):
     openml = serve_openml(
         data=names["squares"][boards["X"]].astype(object),
         target=names["outcomes"][boards["y"]].astype(object),
@@ -198,7 +194,7 @@ def test_connect4_codes_are_recognised_whatever_their_names(no_data, boards, nam
 
 
 def test_connect4_from_positions_in_lists_of_categories(no_data, boards, serve_openml):
-    """The parser without pandas gives each value's position in its own column's list."""
+    """The parser without pandas returns each value as its position in the list of its column."""
     lists = [["b", "x", "o"], ["o", "b", "x"]]
     positions = [np.array([0, 1, 2]), np.array([1, 2, 0])]
     names = [f"s{j}" for j in range(42)]
@@ -247,10 +243,10 @@ def serve_csv(monkeypatch, ymd, ssn):
         f"{y};{m:02d};{d:02d};0;{s:4d}; -1.0; 0;1" for (y, m, d), s in zip(ymd, ssn, strict=True)
     ]
     text = "\n".join(lines).encode()
-    monkeypatch.setattr(_downloads, "urlopen", lambda url, timeout: BytesIO(text))
+    monkeypatch.setattr(downloads, "urlopen", lambda url, timeout: BytesIO(text))
 
 
-def test_sunspots_download_may_grow_but_its_past_must_not_change(
+def test_sunspots_may_grow_but_past_values_must_not_change(
     monkeypatch, no_data, expect, daily_series
 ):
     ymd, ssn = daily_series(75_240 + 40)
@@ -272,6 +268,6 @@ def test_sunspots_download_may_grow_but_its_past_must_not_change(
     serve_csv(monkeypatch, np.delete(ymd, 75_260, axis=0), np.delete(ssn, 75_260))
     with pytest.raises(OSError, match="consecutive days"):
         fetch_sunspots(data_home=no_data / "b")
-    monkeypatch.setattr(_downloads, "urlopen", lambda url, timeout: BytesIO(b"<html>sorry"))
+    monkeypatch.setattr(downloads, "urlopen", lambda url, timeout: BytesIO(b"<html>sorry"))
     with pytest.raises(OSError, match=r"'sunspots_daily'.*download failed"):
         fetch_sunspots(data_home=no_data / "b")

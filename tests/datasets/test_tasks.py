@@ -1,9 +1,7 @@
-"""What is learnt from the data sets: inputs, targets and splits are the thesis's.
+"""The inputs, targets and splits of the data sets are those of the thesis.
 
-Tests of the real data run where WIDEMARGIN_DATA names their folder.
+Tests of the real data run only if WIDEMARGIN_DATA names their folder.
 """
-
-import os
 
 import numpy as np
 import pytest
@@ -18,12 +16,6 @@ from widemargin.datasets import (
     make_artificial,
     make_toy_mixture,
 )
-
-real_data = pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"),
-    reason="WIDEMARGIN_DATA is not set: it names the folder with the real data sets",
-)
-
 
 # ---- inputs and targets
 
@@ -54,7 +46,7 @@ def test_sunspots_windows_are_yearly_averages(no_data, expect, store, daily_seri
         years = [ssn[t - 365 * k - 364 : t - 365 * k + 1].mean() for k in range(11, -1, -1)]
         np.testing.assert_allclose(task[f"X_{part}"][i], years, rtol=1e-12)
         np.testing.assert_allclose(task[f"y_{part}"][i], ssn[t + 1 : t + 366].mean(), rtol=1e-12)
-    # days 6..10999 hold complete rows too: they come first
+    # days 6..10999 also hold complete rows, which come first
     assert task.date_train[0] == first + 5 + 12 * 365
     # every training target was known on the first day of the test
     assert task.date_test[0] == task.date_train[-1] + 365
@@ -80,9 +72,12 @@ def test_sunspots_windows_are_yearly_averages(no_data, expect, store, daily_seri
         (lambda: fetch_sunspots(split="random"), "split='random'"),
         (lambda: make_artificial(0), "n_train=0"),
         (lambda: make_artificial(window=10), "odd number"),
-        (lambda: make_artificial(5, 5, series=np.arange(20.0), n_lags=9, window=3), "gives 9"),
-        (lambda: make_artificial(5, 5, series=np.arange(20.0)), "gives 0"),
-        (lambda: make_artificial(5, 5, series=np.ones((20, 2))), "one value a day"),
+        (
+            lambda: make_artificial(5, 5, series=np.arange(20.0), n_lags=9, window=3),
+            "has 9 fully observed",
+        ),
+        (lambda: make_artificial(5, 5, series=np.arange(20.0)), "has 0 fully observed"),
+        (lambda: make_artificial(5, 5, series=np.ones((20, 2))), "it needs shape"),
         (lambda: make_artificial(5, 5, series=[np.inf] * 20), "series contains infinity"),
         (lambda: make_toy_mixture(1), "n_samples=1"),
         (lambda: make_toy_mixture(10, noise=-1), "noise=-1"),
@@ -97,7 +92,7 @@ def test_wrong_options_are_refused_with_a_remedy(no_data, call, message):
 # ---- generated data
 
 
-def test_artificial_leaves_out_rows_with_missing_days():
+def test_artificial_omits_rows_with_missing_days():
     series = np.random.default_rng(5).normal(size=200)
     series[60] = np.nan
     data = make_artificial(100, 20, series=series, n_lags=10, window=5)
@@ -135,7 +130,7 @@ def test_toy_mixture_is_reproducible():
 
 
 def assert_parts_of(whole_X, whole_y, bunch, sizes):
-    """The parts have these sizes, share no row, and hold the rows of the whole set they name."""
+    """The parts have these sizes, are disjoint, and hold the rows of the whole set they name."""
     rows = np.concatenate([bunch[f"rows_{part}"] for part in sizes])
     assert len(np.unique(rows)) == len(rows) == sum(sizes.values())
     for part, size in sizes.items():
@@ -147,7 +142,7 @@ def assert_parts_of(whole_X, whole_y, bunch, sizes):
     np.testing.assert_array_equal(rows, order[: len(rows)])
 
 
-@real_data
+@pytest.mark.data
 def test_forest():
     whole = fetch_forest()
     assert whole.data.shape == (581_012, 54)
@@ -166,7 +161,7 @@ def test_forest():
     assert np.bincount(types)[1:].tolist() == counts
 
 
-@real_data
+@pytest.mark.data
 def test_connect4():
     whole = fetch_connect4()
     assert whole.data.shape == (67_557, 126)
@@ -183,7 +178,7 @@ def test_connect4():
     np.testing.assert_array_equal(sparse.X_valid.toarray(), split.X_valid)
 
 
-@real_data
+@pytest.mark.data
 def test_connect4_download_with_the_real_checksums(monkeypatch, tmp_path, serve_openml):
     boards = fetch_connect4(target="outcome")
     codes = boards.data.reshape(-1, 42, 3).argmax(axis=2)  # 0 blank, 1 o, 2 x
@@ -194,7 +189,7 @@ def test_connect4_download_with_the_real_checksums(monkeypatch, tmp_path, serve_
     np.testing.assert_array_equal(again.target, boards.target)
 
 
-@real_data
+@pytest.mark.data
 def test_mnist():
     split = fetch_mnist(split="standard")
     assert split.X_train.shape == (60_000, 784)
@@ -210,7 +205,7 @@ def test_mnist():
     np.testing.assert_array_equal(y, np.r_[pair.y_train, pair.y_test])
 
 
-@real_data
+@pytest.mark.data
 @pytest.mark.parametrize(("variant", "n_features"), [("32fh", 32), ("8nm", 8)])
 def test_kin(variant, n_features):
     whole = fetch_kin(variant=variant)
@@ -222,7 +217,7 @@ def test_kin(variant, n_features):
     assert line.score(split.X_test, split.y_test) > 0.3
 
 
-@real_data
+@pytest.mark.data
 def test_sunspots():
     series = fetch_sunspots()
     assert np.isnan(series.ssn).sum() == 3_247
@@ -237,8 +232,8 @@ def test_sunspots():
     np.testing.assert_array_equal(again.X_test, task.X_test)
 
 
-@real_data
-def test_artificial_of_the_thesis_is_easy():
+@pytest.mark.data
+def test_artificial_is_an_easy_task():
     data = make_artificial()
     assert data.X_train.shape == (20_000, 100)
     assert data.X_test.shape == (2_000, 100)

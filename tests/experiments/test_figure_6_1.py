@@ -1,4 +1,4 @@
-"""Figure 6.1, and pictures of gates."""
+"""Figure 6.1, and plots of gates."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_the_mixture_of_lines_is_nearly_as_good_as_a_gaussian_svm(tmp_path):
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
-def test_gates_are_colours():
+def test_gates_are_drawn_as_mixed_colours():
     from matplotlib.colors import to_rgb
 
     from widemargin.plots import EXPERT_COLOURS, draw_gates

@@ -2,12 +2,14 @@
 
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.preprocessing import StandardScaler
 
+from helpers.covering import every_pair
 from widemargin import LinearSVC, LinearSVR
 from widemargin.reference.linear_svm import LinearProblem, primal, solve
 
@@ -25,16 +27,33 @@ INTERCEPTS = {
 }
 CLASS_WEIGHT = {3: 0.5, 7: 2.0, 9: 1.5}
 WEIGHTS = ["none", "sample_weight", "class_weight"]
-FORMATS = [
-    pytest.param(container, dtype, id=f"{name}-{dtype.__name__}")
-    for (name, container), dtype in product(
-        (("dense", np.asarray), ("csr", csr_array)), (np.float64, np.float32)
-    )
-]
-on_every_format = pytest.mark.parametrize(("container", "dtype"), FORMATS)
-on_every_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
-on_every_weight = pytest.mark.parametrize("weights", WEIGHTS)
-on_every_solver = pytest.mark.parametrize("solver", SOLVERS)
+FORMATS = {
+    "dense-float64": (np.asarray, np.float64),
+    "dense-float32": (np.asarray, np.float32),
+    "csr-float64": (csr_array, np.float64),
+    "csr-float32": (csr_array, np.float32),
+}
+CLASSIFICATION = ["hinge", "squared_hinge"]
+REGRESSION = ["epsilon_insensitive", "squared_epsilon_insensitive"]
+
+
+def ways(losses):
+    """Every loss by every solver: these two always meet, and each pair of them the other axes."""
+    return [Way(*way) for way in product(losses, SOLVERS)]
+
+
+class Way(NamedTuple):
+    """What is minimised, and how."""
+
+    loss: str
+    solver: str
+
+    def __str__(self):
+        return "-".join(self)
+
+    @property
+    def options(self):
+        return {"loss": self.loss, **SOLVERS[self.solver]}
 
 
 @lru_cache
@@ -102,20 +121,17 @@ def assert_predicts(predicted, f, classes):
 # ---------------------------------------------------------------------------------- two classes
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@on_every_weight
-@on_every_intercept
-@on_every_format
-@on_every_solver
-def test_two_classes(loss, weights, intercept, container, dtype, solver):
+@every_pair(way=ways(CLASSIFICATION), intercept=INTERCEPTS, weights=WEIGHTS, form=FORMATS)
+def test_two_classes(way, intercept, weights, form):
     X, y = data("binary", 90)
     options, s = INTERCEPTS[intercept]
     parameters, told, _ = weighing(weights, y)
-    model = LinearSVC(C=0.7, loss=loss, tol=TOL, **SOLVERS[solver], **options, **parameters)
+    container, dtype = FORMATS[form]
+    model = LinearSVC(C=0.7, tol=TOL, **way.options, **options, **parameters)
     model.fit(container(X.astype(dtype)), y, **told)
-    problem, best = optimum("binary", loss, weights, s, 0.7)
+    problem, best = optimum("binary", way.loss, weights, s, 0.7)
 
-    assert model.solver_ == (model.solver_ if solver == "auto" else solver)
+    assert model.solver_ == (model.solver_ if way.solver == "auto" else way.solver)
     assert_certified(model)
     value = primal(problem, model.coef_[0], float(np.ravel(model.intercept_)[0]))
     assert_near(value, best.certificate.primal)
@@ -126,22 +142,19 @@ def test_two_classes(loss, weights, intercept, container, dtype, solver):
     assert_predicts(predicted, X_test @ best.w + best.b, model.classes_)
 
 
-@pytest.mark.parametrize("C", [1e-4, 1e-2, 100.0])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@on_every_intercept
-@on_every_solver
-def test_small_and_large_C(C, loss, intercept, solver):
+@every_pair(way=ways(CLASSIFICATION), intercept=INTERCEPTS, C=[1e-4, 1e-2, 100.0])
+def test_small_and_large_C(way, intercept, C):
     X, y = data("binary", 90)
     options, s = INTERCEPTS[intercept]
-    model = LinearSVC(C=C, loss=loss, tol=TOL, **SOLVERS[solver], **options)
+    model = LinearSVC(C=C, tol=TOL, **way.options, **options)
     model.fit(X, y)
-    problem, best = optimum("binary", loss, "none", s, C)
+    problem, best = optimum("binary", way.loss, "none", s, C)
     assert_certified(model)
     value = primal(problem, model.coef_[0], float(np.ravel(model.intercept_)[0]))
     assert_near(value, best.certificate.primal)
 
 
-@on_every_solver
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_both_weights_multiply(solver):
     X, y = data("binary", 90)
     parameters, _, of_class = weighing("class_weight", y)
@@ -164,15 +177,13 @@ def scaled(loss, s):
     return X, y, scaler, problem, solve(problem)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@on_every_intercept
-@on_every_format
-@on_every_solver
-def test_standardised_inputs(loss, intercept, container, dtype, solver):
+@every_pair(way=ways(CLASSIFICATION), intercept=INTERCEPTS, form=FORMATS)
+def test_standardised_inputs(way, intercept, form):
     """Without a copy: the objective is that of the scaled inputs, the weights are for the raw."""
     options, s = INTERCEPTS[intercept]
-    X, y, scaler, problem, best = scaled(loss, s)
-    model = LinearSVC(loss=loss, tol=TOL, scaling="standard", **SOLVERS[solver], **options)
+    container, dtype = FORMATS[form]
+    X, y, scaler, problem, best = scaled(way.loss, s)
+    model = LinearSVC(tol=TOL, scaling="standard", **way.options, **options)
     model.fit(container(X.astype(dtype)), y)
     assert_certified(model)
     w = model.coef_[0] * scaler.scale_
@@ -184,18 +195,15 @@ def test_standardised_inputs(loss, intercept, container, dtype, solver):
 # ----------------------------------------------------------------------------------- regression
 
 
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
-@pytest.mark.parametrize("weights", ["none", "sample_weight"])
-@on_every_intercept
-@on_every_format
-@on_every_solver
-def test_regression(loss, weights, intercept, container, dtype, solver):
+@every_pair(way=ways(REGRESSION), intercept=INTERCEPTS, weights=WEIGHTS[:2], form=FORMATS)
+def test_regression(way, intercept, weights, form):
     X, t = data("regression", 90)
     options, s = INTERCEPTS[intercept]
     _, told, _ = weighing(weights, t)
-    model = LinearSVR(C=0.7, epsilon=0.2, loss=loss, tol=TOL, **SOLVERS[solver], **options)
+    container, dtype = FORMATS[form]
+    model = LinearSVR(C=0.7, epsilon=0.2, tol=TOL, **way.options, **options)
     model.fit(container(X.astype(dtype)), t, **told)
-    problem, best = optimum("regression", loss, weights, s, 0.7, 0.2)
+    problem, best = optimum("regression", way.loss, weights, s, 0.7, 0.2)
 
     assert_certified(model)
     value = primal(problem, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))
@@ -206,15 +214,12 @@ def test_regression(loss, weights, intercept, container, dtype, solver):
     assert np.mean(near) >= 0.999
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1.0])
-@pytest.mark.parametrize("C", [1e-4, 1e-2, 100.0])
-@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
-@on_every_solver
-def test_small_and_large_tubes(epsilon, C, loss, solver):
+@every_pair(way=ways(REGRESSION), epsilon=[0.0, 1.0], C=[1e-4, 1e-2, 100.0])
+def test_small_and_large_tubes(way, epsilon, C):
     X, t = data("regression", 90)
-    options = {"epsilon": epsilon, "loss": loss, "tol": TOL, "intercept_scaling": None}
-    model = LinearSVR(C=C, **options, **SOLVERS[solver]).fit(X, t)
-    problem, best = optimum("regression", loss, "none", np.inf, C, epsilon)
+    free = {"intercept_scaling": None}
+    model = LinearSVR(C=C, epsilon=epsilon, tol=TOL, **free, **way.options).fit(X, t)
+    problem, best = optimum("regression", way.loss, "none", np.inf, C, epsilon)
     assert_certified(model)
     value = primal(problem, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))
     assert_near(value, best.certificate.primal)
@@ -223,19 +228,16 @@ def test_small_and_large_tubes(epsilon, C, loss, solver):
 # --------------------------------------------------------------------------------- more classes
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@on_every_weight
-@on_every_intercept
-@on_every_format
-@on_every_solver
-def test_one_against_the_rest(loss, weights, intercept, container, dtype, solver):
+@every_pair(way=ways(CLASSIFICATION), intercept=INTERCEPTS, weights=WEIGHTS, form=FORMATS)
+def test_one_against_the_rest(way, intercept, weights, form):
     """Each class is a problem of its own; class weights are those of the three classes."""
     X, y = data("three", 90)
     options, s = INTERCEPTS[intercept]
     parameters, told, _ = weighing(weights, y)
-    model = LinearSVC(C=0.7, loss=loss, tol=TOL, **SOLVERS[solver], **options, **parameters)
+    container, dtype = FORMATS[form]
+    model = LinearSVC(C=0.7, tol=TOL, **way.options, **options, **parameters)
     model.fit(container(X.astype(dtype)), y, **told)
-    found = [one_against_the_rest(loss, weights, s, k) for k in model.classes_]
+    found = [one_against_the_rest(way.loss, weights, s, k) for k in model.classes_]
     intercepts = np.broadcast_to(np.ravel(model.intercept_), 3)
     values = [
         primal(problem, w, float(b))

@@ -1,7 +1,5 @@
 """Hard mixtures on real data: near the exact machine, far better than an average of machines."""
 
-import os
-
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -10,10 +8,6 @@ from widemargin import SVC, HardMixtureClassifier
 from widemargin.datasets import fetch_forest
 from widemargin.experiments.papers_mixtures import table_6
 from widemargin.mixtures import MLPGater
-
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"), reason="needs the real data sets (WIDEMARGIN_DATA)"
-)
 
 ROWS = 20_000
 
@@ -28,19 +22,23 @@ def error(model, forest):
     return 1 - model.fit(X, y).score(forest.X_valid, forest.y_valid)
 
 
+@pytest.mark.data
+@pytest.mark.slow
 def test_a_mixture_of_svms_is_near_the_exact_one(forest):
     svm = SVC(C=10, gamma=32)
     exact = error(make_pipeline(MinMaxScaler(), svm), forest)
-    mixture = HardMixtureClassifier(svm, MLPGater((50,)), n_experts=10, n_iter=4, random_state=0)
+    mixture = HardMixtureClassifier(svm, MLPGater((50,)), n_experts=10, max_iter=4, random_state=0)
     uniform = HardMixtureClassifier(svm, "uniform", n_experts=10, random_state=0)
     found = error(mixture, forest)
     assert found < exact + 0.015
     assert found < error(uniform, forest) - 0.015
 
 
+@pytest.mark.data
+@pytest.mark.slow
 def test_tuning_finds_a_better_expert_than_the_default(forest):
-    plain = HardMixtureClassifier(n_experts=10, n_iter=3, random_state=0)
-    tuned = HardMixtureClassifier(n_experts=10, n_iter=3, tune="validation", random_state=0)
+    plain = HardMixtureClassifier(n_experts=10, max_iter=3, random_state=0)
+    tuned = HardMixtureClassifier(n_experts=10, max_iter=3, tune="validation", random_state=0)
     assert error(tuned, forest) < error(plain, forest) - 0.03
     assert {trial["part"] for trial in tuned.tuning_} == {"expert", "gater"}
 

@@ -3,16 +3,12 @@
 Parameters were chosen on the validation rows.
 """
 
-import os
-
 import pytest
 
 from widemargin import MLPClassifier
 from widemargin.datasets import fetch_connect4, fetch_forest
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("WIDEMARGIN_DATA"), reason="needs the real data sets (WIDEMARGIN_DATA)"
-)
+pytestmark = [pytest.mark.data, pytest.mark.slow]
 
 COMMON = {"learning_rate": "one_cycle", "tol": None, "random_state": 0, "n_jobs": 1}
 
@@ -23,7 +19,7 @@ def error(model, X, y):
 
 def test_connect4():
     data = fetch_connect4(split="thesis")
-    options = {"solver": "adamw", "alpha": 0.1, "learning_rate_init": 0.003, "batch_size": 256}
+    options = {"solver": "adamw", "alpha": 25.6, "learning_rate_init": 0.003, "batch_size": 256}
     clf = MLPClassifier((500,), max_iter=20, **options, **COMMON)
     clf.fit(data.X_train, data.y_train)
     assert error(clf, data.X_test, data.y_test) <= 11.4
@@ -41,9 +37,9 @@ def test_criteria_have_the_training_errors_in_the_order_of_table_7_1():
     data = fetch_connect4(split="thesis")
     options = {"alpha": 0.0, "learning_rate_init": 0.003, "batch_size": 64}
     errors = []
-    for criterion in ("mse", "tanh_mse", "cross_entropy"):
-        clf = MLPClassifier(
-            (500,), "tanh", criterion=criterion, max_iter=20, **options, **COMMON
-        ).fit(data.X_train, data.y_train)
+    for loss in ("squared_error", "tanh_squared_error", "log_loss"):
+        clf = MLPClassifier((500,), "tanh", loss=loss, max_iter=20, **options, **COMMON).fit(
+            data.X_train, data.y_train
+        )
         errors.append(error(clf, data.X_train, data.y_train))
     assert errors[0] > errors[1] > errors[2]

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
+from helpers.covering import every_pair
 from helpers.networks import (
     CRITERIA,
     flat,
@@ -53,10 +54,7 @@ def both(network, X, y, q, steps, **options):
     return trained.state.parameters, expected, tally, total
 
 
-@pytest.mark.parametrize("transfer", TRANSFERS)
-@pytest.mark.parametrize("hidden", [(), (7,), (6, 5), (5, 4, 3)], ids=["0", "1", "2", "3"])
-@pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("kind", KINDS)
+@every_pair(transfer=TRANSFERS, hidden=[(), (7,), (6, 5), (5, 4, 3)], name=CRITERIA, kind=KINDS)
 def test_criteria_transfers_and_depths(transfer, hidden, name, kind):
     network, y = problem(kind, hidden, transfer)
     for how in ("adam", "one example"):
@@ -85,10 +83,9 @@ def test_weights_of_examples(how, kind):
     assert tally.weight == pytest.approx(WEIGHTS.sum())
 
 
-@every_step
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("density", [0.05, 0.5], ids=["very sparse", "sparse"])
-@pytest.mark.parametrize("scaling", [None, "standard"])
+@every_pair(
+    how=STEPS, dtype=[np.float32, np.float64], density=[0.05, 0.5], scaling=[None, "standard"]
+)
 def test_csr_is_dense(how, dtype, density, scaling):
     seeded = np.random.default_rng(1)
     dense = (seeded.normal(1, 1, (50, 40)) * (seeded.random((50, 40)) < density)).astype(dtype)

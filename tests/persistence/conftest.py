@@ -1,7 +1,7 @@
-"""What the tests of model files share.
+"""Small estimators to save, and ways to change a model file.
 
-A class must belong to widemargin to be saved, so this module makes itself known as one of the
-package; the tests import from it under that name.
+Only classes of widemargin can be saved, so this module registers itself as a module of the package;
+the tests import from it under that name.
 """
 
 import json
@@ -23,13 +23,13 @@ sys.modules[MODULE] = sys.modules[__name__]
 
 @pytest.fixture(autouse=True)
 def known_to_files(monkeypatch):
-    """The classes below are among those that a file may hold."""
+    """Allow files to hold the classes below."""
     for name in ("Holder", "MeanClassifier"):
         monkeypatch.setitem(CLASSES, f"widemargin.{name}", MODULE)
 
 
 class Holder(TransformerMixin, BaseEstimator):
-    """Holds any value; stands for an estimator of widemargin."""
+    """An estimator that holds any value."""
 
     __module__ = MODULE
 
@@ -70,7 +70,7 @@ def roundtrip(value, path):
 
 
 def assert_same(a, b):
-    """Equal in value, type, dtype and order, NaN equal to NaN."""
+    """The two are equal in value, type, dtype and order; NaN equals NaN."""
     assert type(a) is type(b)
     if isinstance(a, np.ndarray):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
@@ -89,7 +89,7 @@ def assert_same(a, b):
 
 
 def rewrite(path, edit_header=None, edit_tensors=None):
-    """Change a model file as somebody would who knows the format: the digest is right."""
+    """Change a model file and correct its digest, as somebody who knows the format could."""
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()["widemargin"])
         tensors = {name: file.get_tensor(name) for name in list(file.keys())}

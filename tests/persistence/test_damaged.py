@@ -1,4 +1,4 @@
-"""A damaged file is found out, or gives the same model."""
+"""Damage is detected, or does not change the model."""
 
 import warnings
 
@@ -45,7 +45,7 @@ def test_truncated_files(model_file):
     assert not loads_the_same_or_fails_clearly(path, X, expected)
 
 
-def test_any_changed_byte_is_found(model_file):
+def test_any_changed_byte_is_detected(model_file):
     path, X, expected = model_file
     content = path.read_bytes()
     rng = np.random.default_rng(0)
@@ -55,7 +55,7 @@ def test_any_changed_byte_is_found(model_file):
         changed[position] ^= 1 << rng.integers(8)
         path.write_bytes(changed)
         survivors += loads_the_same_or_fails_clearly(path, X, expected)
-    # What survives is white space in the padding of the header.
+    # The survivors change only white space in the padding of the header.
     assert survivors < 20
 
 

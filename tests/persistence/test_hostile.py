@@ -1,4 +1,4 @@
-"""Whoever knows the format cannot make loading do anything else."""
+"""A hostile file cannot make `load` do anything but build a model."""
 
 import json
 
@@ -98,7 +98,7 @@ BAD_NODES = [
     {"kind": "objects", "shape": "3", "items": [1, 2, 3]},
     {"kind": "bspline", "items": [[0, 1], [1], 3, True, 0]},
     {"kind": "same", "id": 5},
-    {"kind": "same", "id": 0},  # the model itself, which is not finished
+    {"kind": "same", "id": 0},  # the model itself, which is not complete yet
     estimator_node(state={"a b": 1}),
     estimator_node(state={"__class__": 1}),
     estimator_node(state={"value": 1}, params={"value": 1}),

@@ -1,4 +1,4 @@
-"""Saved models predict what they did before."""
+"""A loaded model predicts what the saved one did."""
 
 import subprocess
 import sys
@@ -91,7 +91,7 @@ def test_text_pipeline(path):
     assert_same(load(path).decision_function(texts), model.decision_function(texts))
 
 
-def test_saved_file_is_read_by_a_fresh_process(path):
+def test_another_process_reads_the_file(path):
     save(preprocessing.StandardScaler().fit([[0.0], [2.0]]), path)
     code = "import sys, widemargin.persistence as p; print(p.load(sys.argv[1]).mean_)"
     done = subprocess.run(
@@ -121,14 +121,14 @@ def test_describe(path):
     assert describe(path)["parameters"] == {"value": {"a": [float("inf"), 2.0]}, "other": "default"}
 
 
-def test_callbacks_are_left_out(path):
+def test_callbacks_are_not_saved(path):
     model = MeanClassifier().fit(np.eye(2), np.array([0, 1]))
     model._skl_callbacks = [print]
     save(model, path)
     assert not hasattr(load(path), "_skl_callbacks")
 
 
-def test_parameter_newer_than_the_file_gets_its_default(path):
+def test_a_parameter_newer_than_the_file_gets_its_default(path):
     save(Holder(1, other="mine"), path)
     rewrite(path, lambda header: header["model"]["params"].pop("other") and None)
     assert load(path).other == "default"

@@ -1,4 +1,4 @@
-"""What is not saved says why, and leaves the old file alone."""
+"""If a model cannot be saved, the error says why and the old file stays."""
 
 import os
 
@@ -78,7 +78,7 @@ def test_only_estimators_are_saved(path):
             save(thing, path)
 
 
-def test_failed_write_leaves_the_old_file(path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(path, monkeypatch):
     save(Holder(1), path)
 
     def fail(tensors, filename, metadata):
@@ -102,13 +102,13 @@ def test_file_permissions_are_the_usual_ones(path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_unwritable_places(tmp_path):
+def test_paths_that_cannot_be_written(tmp_path):
     with pytest.raises(IsADirectoryError):
         save(Holder(), tmp_path)
     with pytest.raises(FileNotFoundError):
         save(Holder(), tmp_path / "no" / "folder")
 
 
-def test_absent_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*absent; make it first"):
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*absent; create it first"):
         save(preprocessing.StandardScaler(), tmp_path / "absent" / "m.safetensors")

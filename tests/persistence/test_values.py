@@ -1,4 +1,4 @@
-"""What goes into a model file comes out of it."""
+"""Every kind of value can be saved and loaded."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_each_kind_of_value_comes_back(value, path):
+def test_each_kind_of_value(value, path):
     assert_same(roundtrip(value, path), value)
 
 
@@ -101,7 +101,7 @@ nested = st.recursive(
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_nested_values_come_back(path, value):
+def test_nested_values(path, value):
     assert_same(roundtrip(value, path), value)
 
 

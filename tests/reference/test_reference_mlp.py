@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from helpers.covering import every_pair
 from helpers.networks import CRITERIA, random_network, random_targets, without_kinks
 from widemargin.reference.mlp import TRANSFERS, Network, criterion, gradients, outputs
 
-every_transfer = pytest.mark.parametrize("transfer", TRANSFERS)
-every_depth = pytest.mark.parametrize("hidden", [(4,), (4, 3), (3, 4, 2)], ids=["1", "2", "3"])
+KINDS = ["one output", "classes", "values"]
 
 
 def numerical(network, objective, step=1e-6):
@@ -27,10 +27,7 @@ def numerical(network, objective, step=1e-6):
     return found
 
 
-@every_transfer
-@every_depth
-@pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("kind", ["one output", "classes", "values"])
+@every_pair(transfer=TRANSFERS, hidden=[(4,), (4, 3), (3, 4, 2)], name=CRITERIA, kind=KINDS)
 def test_gradient(transfer, hidden, name, kind):
     q = CRITERIA[name]
     rng = np.random.default_rng([len(hidden), len(name)])

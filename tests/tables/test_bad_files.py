@@ -1,4 +1,4 @@
-"""Every bad file says what is wrong with it, and where."""
+"""The error of a bad file says what is wrong, and where."""
 
 import gzip
 import sys
@@ -13,7 +13,7 @@ pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 BAD = [
-    ("t.xls", "", "unknown suffix '.xls'; known are .csv"),
+    ("t.xls", "", "unknown suffix '.xls'; use one of .csv"),
     ("t.parquet.gz", "", "unknown suffix"),
     ("t.csv", "", "empty"),
     ("t.csv", "\n\n", "empty"),
@@ -36,7 +36,7 @@ BAD = [
     ("t.svm", "", "0 rows"),
     ("t.svm", "1 1:2\n\n1 1:x\n", "line 3:"),
     ("t.svm", "1 1:2\nabc 1:2\n", "line 2:"),
-    ("t.svm", "1 2:2 1:1\n", "line 1:.*growing"),
+    ("t.svm", "1 2:2 1:1\n", "line 1:.*increasing"),
     ("t.svm", "1 1:2\n1 -4:1\n", "line 2:"),
     ("t.svm", "1 1:2\n1 3\n", "line 2:"),
     ("t.svm", "1 99999999999999:1\n", "line 1:"),
@@ -103,7 +103,7 @@ def test_missing_files_and_folders(name, tmp_path):
         read_table(tmp_path / name)
 
 
-def test_formats_with_a_fixed_target_refuse_another(tmp_path):
+def test_formats_with_a_fixed_target_refuse_another_one(tmp_path):
     path = write(tmp_path, "t.svm", "1 1:2\n")
     with pytest.raises(DataFileError, match="target='price'"):
         read_table(path, target="price")
@@ -127,11 +127,11 @@ def test_missing_packages_are_named(package, text, message, tmp_path, monkeypatc
     [
         ("a.csv", "a,b,y\n1,2,u\n3,inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
         ("a.csv", "a,b,y\n1,,u\n3,-inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
-        ("a.csv", b"a\0\x8f,b\n1,2\n", "is no text file"),
-        ("a.npz", b"\x80\x04no archive at all", "is no NumPy archive"),
-        ("a.npz", b"", "is no NumPy archive"),
+        ("a.csv", b"a\0\x8f,b\n1,2\n", "not a text file"),
+        ("a.npz", b"\x80\x04no archive at all", "not a NumPy archive"),
+        ("a.npz", b"", "not a NumPy archive"),
     ],
 )
-def test_infinite_values_and_files_of_another_kind(name, content, message, tmp_path):
+def test_infinite_values_and_files_of_another_type(name, content, message, tmp_path):
     with pytest.raises(DataFileError, match=message):
         read_table(write(tmp_path, name, content))

@@ -1,4 +1,4 @@
-"""Columns of every type become numbers, in later files as in the first."""
+"""Columns of every type become numbers, in the training file and in later files."""
 
 import os
 import warnings
@@ -38,7 +38,7 @@ def mixed_frame():
 
 
 @pytest.mark.parametrize("sparse_output", ["auto", True, False])
-def test_encoder_takes_every_column_type_and_is_saved(sparse_output, tmp_path):
+def test_the_encoder_handles_every_column_type_and_can_be_saved(sparse_output, tmp_path):
     frame = mixed_frame()
     encoder = table_encoder(frame, sparse=sparse_output)
     Z = encoder.fit_transform(frame)
@@ -56,7 +56,7 @@ def test_encoder_takes_every_column_type_and_is_saved(sparse_output, tmp_path):
     assert len(encoder.get_feature_names_out()) == Z.shape[1]
 
 
-def test_encoder_drops_what_does_not_vary():
+def test_the_encoder_drops_constant_columns():
     frame = mixed_frame().assign(
         one=1.0, word="w", void=np.nan, nothing=None, when=pd.Timestamp("2026-01-02")
     )
@@ -71,7 +71,7 @@ def test_encoder_drops_what_does_not_vary():
         table_encoder(frame, sparse="yes")
 
 
-def test_new_and_rare_categories_are_no_error():
+def test_new_and_rare_categories_share_an_indicator():
     words = np.r_[np.repeat(["a", "b"], 15_000), ["rare"]]
     frame = pd.DataFrame({"w": words})
     encoder = table_encoder(frame, sparse=False).fit(frame)
@@ -79,7 +79,7 @@ def test_new_and_rare_categories_are_no_error():
     assert rows.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
 
 
-def test_text_is_the_same_however_a_column_was_read():
+def test_text_does_not_depend_on_the_type_of_the_column():
     columns = [[1, 2], [1.0, 2.0], ["1", "2"], np.array([1, "2"], object), pd.Categorical([1, 2])]
     for column in columns:
         assert TextColumns().fit_transform(pd.DataFrame({"c": column})).tolist() == [["1"], ["2"]]
@@ -102,7 +102,7 @@ def test_columns_keep_their_type_in_later_files(tmp_path):
     assert text_columns(StandardScaler()) is None
 
 
-@pytest.mark.skipif("WIDEMARGIN_DATA" not in os.environ, reason="WIDEMARGIN_DATA is not set")
+@pytest.mark.data
 def test_adult(tmp_path):
     source = Path(os.environ["WIDEMARGIN_DATA"]) / "adult" / "adult.data.xz"
     if not source.exists():
@@ -123,7 +123,7 @@ def test_adult(tmp_path):
     assert (again != Z).nnz == 0
 
 
-def test_text_that_hardly_repeats_is_warned_of():
+def test_text_that_hardly_repeats_gives_a_warning():
     frame = pd.DataFrame(
         {"price": [f"{i},5" for i in range(40)], "town": ["Bern", "Sion"] * 20, "n": range(40)}
     )

@@ -1,4 +1,4 @@
-"""Predictions are written whole or not at all, and come back as they were."""
+"""Files of predictions are complete or absent, and hold what was written."""
 
 import os
 
@@ -20,7 +20,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.csv.gz", "p.parquet", "p.npz"])
-def test_predictions_come_back(name, tmp_path):
+def test_written_predictions_can_be_read(name, tmp_path):
     path = tmp_path / name
     write_predictions(path, COLUMNS)
     if name.endswith("npz"):
@@ -46,7 +46,7 @@ def test_predictions_come_back(name, tmp_path):
         ("p.npz", {"a": np.array([{}, None])}, ValueError, "column 'a' has shape"),
     ],
 )
-def test_unwritable_predictions_leave_nothing(name, columns, error, message, tmp_path):
+def test_a_failure_leaves_no_file(name, columns, error, message, tmp_path):
     with pytest.raises(error, match=message):
         write_predictions(tmp_path / name, columns)
     assert os.listdir(tmp_path) == []

@@ -1,4 +1,4 @@
-"""Every format gives the same table, with the types that the columns have."""
+"""Every format gives the same table, with the right types of columns."""
 
 import gzip
 import lzma
@@ -92,8 +92,8 @@ def test_numbers_with_missing_values_make_a_frame(tmp_path):
     assert isinstance(read_table(tmp_path / "p.parquet").X, pd.DataFrame)
 
 
-def test_types_are_found_over_the_whole_file(tmp_path):
-    rows = "1,2,3\n" * 400_000  # several of the reader's default blocks
+def test_types_are_inferred_from_the_whole_file(tmp_path):
+    rows = "1,2,3\n" * 400_000  # longer than what pyarrow parses at a time by default
     table = read_table(write(tmp_path, "t.csv", "a,b,y\n" + rows + "1.5,x,4\n"), target="y")
     assert table.X["a"].iloc[-1] == 1.5
     assert table.X["b"].iloc[0] == "2"
@@ -149,7 +149,7 @@ def test_svmlight_with_a_known_number_of_features(tmp_path):
     path = write(tmp_path, "t.svm", "1 1:2 # comment\n\n-1 2:3\n")
     assert read_table(path).X.shape == (2, 2)
     assert read_table(path, n_features=5, target="label").X.shape == (2, 5)
-    with pytest.raises(DataFileError, match="n_features"):
+    with pytest.raises(DataFileError, match="has a column 2, but the last of 1 columns is 1"):
         read_table(path, n_features=1)
 
 
@@ -164,7 +164,7 @@ def test_svmlight_with_a_known_number_of_features(tmp_path):
         ("1\n", None, 1, [[0, 0, 0]]),
     ],
 )
-def test_svmlight_columns_start_where_they_are_said_to(text, index_base, found, X, tmp_path):
+def test_svmlight_columns_start_at_index_base(text, index_base, found, X, tmp_path):
     path = write(tmp_path, "t.svm", text)
     table = read_table(path, n_features=3, index_base=index_base)
     np.testing.assert_array_equal(table.X.toarray(), X)
@@ -173,9 +173,9 @@ def test_svmlight_columns_start_where_they_are_said_to(text, index_base, found, 
 
 def test_svmlight_columns_outside_the_table(tmp_path):
     path = write(tmp_path, "t.svm", "1 0:4 3:6\n")
-    with pytest.raises(DataFileError, match="has a column 0 where index_base=1"):
+    with pytest.raises(DataFileError, match="has a column 0, but index_base=1"):
         read_table(path, index_base=1)
-    with pytest.raises(DataFileError, match="has a column 3, the last of n_features=3 is 2"):
+    with pytest.raises(DataFileError, match="has a column 3, but the last of 3 columns is 2"):
         read_table(path, n_features=3)
     with pytest.raises(ValueError, match="index_base=2; use 0, 1 or None"):
         read_table(path, index_base=2)

@@ -1,1 +1,1 @@
-"""What the package needs of the machine: threads, BLAS and files."""
+"""Access to the machine: OpenMP threads, BLAS and files."""

@@ -1,4 +1,4 @@
-"""SciPy's matrix product as an address that the core can call, and its threads."""
+"""The matrix product of SciPy's BLAS, by address so that the core can call it; its threads."""
 
 import ctypes
 from functools import cache
@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 @cache
 def gemm_address(*, wide: bool) -> int:
-    """Where Fortran's dgemm (wide) or sgemm is, with sizes that are C's int."""
+    """Address of the Fortran routine dgemm (if `wide`) or sgemm, whose sizes are C ints."""
     capsule = cython_blas.__pyx_capi__["dgemm" if wide else "sgemm"]
     name_of = ctypes.pythonapi.PyCapsule_GetName
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -23,5 +23,5 @@ def gemm_address(*, wide: bool) -> int:
 
 
 def one_blas_thread(controller: ThreadpoolController) -> Any:
-    """A context in which BLAS has one thread: the core's own threads call it at the same time."""
+    """Context in which BLAS uses one thread: the threads of the core call it in parallel."""
     return controller.limit(limits=1, user_api="blas")

@@ -1,4 +1,4 @@
-"""What reading and writing files needs: whole files or none, sparse matrices that are checked."""
+"""Files that are written completely or not at all, and sparse matrices that are checked."""
 
 import os
 import secrets
@@ -17,20 +17,20 @@ PathLike = str | os.PathLike[str]
 
 @contextmanager
 def atomic_path(path: PathLike) -> Iterator[Path]:
-    """Temporary path beside `path`, moved onto it if the block succeeds, deleted if it fails."""
-    target = Path(os.path.realpath(path))  # replace the file, not a link to it
+    """Temporary path beside `path`; success moves it there, an exception deletes it."""
+    target = Path(os.path.realpath(path))  # if `path` is a link, replace what it points to
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it first")
+        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; create it first")
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         temporary.touch(exist_ok=False)
-        # The permissions that writing to `path` itself would give; libraries make private files.
+        # Keep the permissions that writing to `path` would give; libraries create private files.
         mode = (target if target.exists() else temporary).stat().st_mode
         yield temporary
         with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())  # else a power cut could leave an empty file under the name
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
         temporary.chmod(stat.S_IMODE(mode))
         os.replace(temporary, target)
     finally:
@@ -38,7 +38,7 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
 
 
 def checked_sparse(cls: Any, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
-    """CSR or CSC matrix whose parts were checked; the C++ code trusts them afterwards.
+    """CSR or CSC matrix whose arrays are checked, because the C++ code trusts them.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def checked_sparse(cls: Any, data: Any, indices: Any, indptr: Any, shape: Any) -
     Raises
     ------
     ValueError
-        If the parts do not describe a matrix of this shape.
+        If the arrays do not describe a matrix of this shape.
     """
     whole = all(isinstance(n, (int, np.integer)) and 0 <= n < 2**62 for n in shape)
     if len(shape) != 2 or not whole:
-        raise ValueError(f"sparse matrix of shape {tuple(shape)}; two sizes are needed")
+        raise ValueError(f"sparse matrix of shape {tuple(shape)}; it needs two sizes >= 0")
     major, minor = map(int, shape if cls.__name__.startswith("csr") else shape[::-1])
     if any(part.ndim != 1 for part in (data, indices, indptr)):
         raise ValueError("data, indices and indptr of a sparse matrix must have one dimension")
@@ -65,7 +65,7 @@ def checked_sparse(cls: Any, data: Any, indices: Any, indptr: Any, shape: Any) -
     if len(indptr) != major + 1 or len(data) != len(indices):
         raise ValueError("data, indices and indptr of a sparse matrix do not fit its shape")
     if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("indptr of a sparse matrix must grow from 0 to the number of entries")
+        raise ValueError("indptr of a sparse matrix must rise from 0 to the number of entries")
     if len(indices) and not (indices.min() >= 0 and indices.max() < minor):
         raise ValueError(f"index outside 0..{minor - 1} in a sparse matrix")
     return cls((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))

@@ -1,7 +1,7 @@
-"""The command line: train, predict, look at models, repeat the documents' experiments.
+"""The command line: train, predict, inspect models, repeat published experiments.
 
-Exit codes: 0 done, 1 an error that the message explains, 2 wrong usage, 130 interrupted.
-Results go to standard output, everything else to standard error; with ``--json`` standard output
+Exit codes: 0 success, 1 an error that the message explains, 2 wrong usage, 130 interrupted.
+Results go to standard output, everything else to standard error.  With ``--json``, standard output
 is one JSON document.
 """
 

@@ -1,4 +1,4 @@
-"""What all commands share: where output goes, one-line errors and warnings, JSON."""
+"""Output of all commands: one-line errors and warnings, tables of facts, JSON."""
 
 import dataclasses
 import json
@@ -16,7 +16,13 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
-INTERRUPTED = 130  # the shell's code for a program that Ctrl-C ended
+INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ended
+
+# Arguments of Python functions that are options of the same name here.
+OPTION_ARGUMENTS = {
+    *("target", "format", "index_base"),
+    *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
+}
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
@@ -25,7 +31,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 
 
 class Commands(TyperGroup):
-    """The commands, with errors and warnings in one line each."""
+    """The commands; each error and warning is one line."""
 
     def invoke(self, ctx: Any) -> Any:
         with _short_warnings(), _short_errors():
@@ -34,18 +40,18 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _short_errors() -> Iterator[None]:
-    """Turn what users can cause into a line and an exit code; other exceptions are bugs."""
+    """Turn errors that users can cause into one line and an exit code; others are bugs."""
     try:
         yield
     except KeyboardInterrupt:
         say("interrupted", "yellow")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
     except BrokenPipeError:  # `widemargin ... | head`
         raise
     except (ImportError, MemoryError, OSError, ValueError) as error:
         if os.environ.get("WIDEMARGIN_DEBUG"):
             raise
-        say(f"error: {_first_line(error)}", "red")
+        say(f"error: {_message(error)}", "red")
         raise typer.Exit(1) from None
 
 
@@ -59,20 +65,38 @@ def _short_warnings() -> Iterator[None]:
         yield
 
 
-def _first_line(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
+    """The first line of an error's message, with the options of the command line."""
+    from widemargin.tables import ArgumentError
+
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    # Further lines, of scikit-learn for example, are advice to programmers.
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+    text = error.spelled(as_option) if isinstance(error, ArgumentError) else str(error)
+    # Further lines, for example those of scikit-learn, are advice to programmers.
+    return next(iter(text.splitlines()), "") or type(error).__name__
+
+
+def as_option(argument: Any) -> str:
+    """How the command line spells an `Argument` of a message."""
+    if argument.name == "header" and argument.value is False:
+        return "--no-header"
+    if argument.name not in OPTION_ARGUMENTS:
+        return str(argument)
+    option = f"--{argument.name.replace('_', '-')}"
+    return (
+        f"{option} {argument.value}"
+        if argument.has_value and argument.value is not True
+        else option
+    )
 
 
 def say(message: str, style: str = "") -> None:
-    """Print one line to standard error, folded between words on a terminal."""
+    """Print one line to standard error, wrapped between words on a terminal."""
     err.print(message, style=style, markup=False, soft_wrap=not err.is_terminal)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; numbers that JSON does not have (NaN, infinity) become null."""
+    """Print a value as JSON; NaN and infinity, which JSON lacks, become null."""
     typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
 
 
@@ -91,7 +115,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_facts(facts: Mapping[str, Any], title: str = "") -> None:
-    """Print names and values in two columns; facts that are None are left out."""
+    """Print names and values in two columns, without the values that are None."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -104,7 +128,7 @@ def print_facts(facts: Mapping[str, Any], title: str = "") -> None:
 
 
 def listing(values: Any, limit: int = 8) -> str:
-    """The first values and how many there are."""
+    """The first values, and how many there are if that is more."""
     shown = ", ".join(str(value) for value in values[:limit])
     return shown if len(values) <= limit else f"{shown}, … ({len(values):,})"
 
@@ -115,11 +139,11 @@ def number(value: float | None, digits: int = 4) -> str | None:
 
 
 def check_output(path: Path, *inputs: Path | None) -> None:
-    """Find out before the work whether its result could be written, and not over its inputs."""
+    """Refuse an output that cannot be written, or that is an input, before the work begins."""
     for used in inputs:
         if used is not None and path.exists() and used.exists() and path.samefile(used):
-            raise ValueError(f"--output {path} would overwrite the file that is read; name another")
+            raise ValueError(f"--output {path} would overwrite an input; name another file")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file to write")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent}; make it first")
+        raise FileNotFoundError(f"there is no folder {path.parent}; create it first")

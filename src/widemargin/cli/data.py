@@ -1,7 +1,6 @@
 """Data files as models take them: named columns for training, the same columns for prediction."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 
 from widemargin.cli.console import say
 
-INDEX_BASE = "svmlight_index_base_"  # attribute of models trained on svmlight files
+INDEX_BASE_ATTRIBUTE = "svmlight_index_base_"  # of models trained on svmlight files
 
 DataArgument = Annotated[
     Path, typer.Argument(help="Data file: .csv, .tsv, .parquet, .svm or .npz.", show_default=False)
@@ -17,16 +16,19 @@ DataArgument = Annotated[
 DataArguments = Annotated[
     list[Path],
     typer.Argument(
-        help="Data file: .csv, .tsv, .parquet, .svm or .npz; more than one with --stream.",
+        help="Data file: .csv, .tsv, .parquet, .svm or .npz. Several need --stream.",
         show_default=False,
     ),
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", help="Format of a file whose suffix does not tell it: csv, tsv, ..."),
+    typer.Option(
+        "--format",
+        help="Format of a file with another suffix: csv, tsv, parquet, svmlight or npz.",
+    ),
 ]
 NoHeaderOption = Annotated[
-    bool, typer.Option("--no-header", help="The first line of the CSV file is data.")
+    bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
 ]
 IndexBaseOption = Annotated[
     int | None,
@@ -35,41 +37,9 @@ IndexBaseOption = Annotated[
     ),
 ]
 
-# How the command line calls what the messages of `read_table` and `stream` speak of.
-OPTIONS = {
-    "header=False": "--no-header",
-    "set format=": "use --format",
-    "set index_base=": "use --index-base ",
-    "index_base=": "--index-base ",
-    "name every class in classes=": "name every class with --classes",
-    "or give classes=": "or use --classes",
-    "resume=True": "--resume",
-    "without resume": "without --resume",
-}
-
-
-@contextmanager
-def options_named(*errors: type[Exception]) -> Iterator[None]:
-    """Errors of these kinds name the options of the command line, not the arguments of Python."""
-    try:
-        yield
-    except errors as error:
-        message = str(error)
-        for python, option in OPTIONS.items():
-            message = message.replace(python, option)
-        raise (type(error) if len(error.args) == 1 else ValueError)(message) from error
-
-
-def read(path: Path, *, no_header: bool, **options: Any) -> Any:
-    """`read_table`, its messages naming the options of the command line."""
-    from widemargin.tables import DataFileError, read_table
-
-    with options_named(DataFileError):
-        return read_table(path, header=not no_header, **options)
-
 
 def named(table: Any) -> Any:
-    """The inputs as a DataFrame if their names are known, so that the model remembers them."""
+    """The inputs, as a DataFrame if their names are known, so that the model records the names."""
     if not table.feature_names or hasattr(table.X, "iloc"):
         return table.X
     import pandas
@@ -78,8 +48,8 @@ def named(table: Any) -> Any:
 
 
 def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
-    """Function (path, target, format, no_header, index_base) that returns the inputs, and y."""
-    from widemargin.tables import text_columns
+    """Function that reads a file for `model`; it returns the inputs and the target."""
+    from widemargin.tables import read_table, text_columns
 
     text = text_columns(model)
 
@@ -87,15 +57,15 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
         path: Path,
         target: str | None,
         format: str | None,
-        no_header: bool,
+        header: bool,
         index_base: int | None,
     ) -> tuple[Any, Any]:
-        known = getattr(model, INDEX_BASE, None) if index_base is None else index_base
-        table = read(
+        known = getattr(model, INDEX_BASE_ATTRIBUTE, None) if index_base is None else index_base
+        table = read_table(
             path,
             target=target,
             format=format,
-            no_header=no_header,
+            header=header,
             text_columns=text,
             n_features=model.n_features_in_,
             index_base=known,
@@ -108,30 +78,30 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
 
 
 def remember_index_base(model: Any, table: Any) -> None:
-    """Note on the model how its svmlight file counts the columns; `save` keeps it."""
+    """Record on the model where the columns of its svmlight file start; `save` keeps it."""
     if table.index_base is not None:
-        setattr(model, INDEX_BASE, table.index_base)
+        setattr(model, INDEX_BASE_ATTRIBUTE, table.index_base)
 
 
 def _warn_of_index_base(X: Any, path: Path) -> None:
-    """Say that columns were taken to start at 1, unless only that fits the width of the model."""
+    """Warn that columns were taken to start at 1, unless only that fits the width of the model."""
     if X.nnz and X.indices.max() + 1 < X.shape[1]:
         say(
-            f"warning: {path}: columns are taken to start at 1, but would fit the model from 0 "
-            "too; say which with --index-base",
+            f"warning: {path}: columns are taken to start at 1, but starting at 0 would also fit "
+            "the model; choose with --index-base",
             "yellow",
         )
 
 
 def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
-    """The columns that the model was trained on, by name, in its order."""
+    """The columns that the model was trained on, found by name, in its order."""
     from widemargin.tables import DataFileError
 
     trained = list(getattr(model, "feature_names_in_", ()))
     if not trained or not table.feature_names:
         if hasattr(table.X, "iloc"):
             raise DataFileError(
-                f"{path}: has text or missing values; the model was trained on numbers alone"
+                f"{path}: has text or missing values; the model was trained on numbers only"
             )
         return table.X
     frame = named(table)
@@ -143,11 +113,13 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
         )
     numbers = [name for name in present if name in needed and name not in (text or ())]
     if words := [name for name in numbers if frame[name].dtype.kind not in "fiu"]:
-        raise DataFileError(f"{path}: {_columns(words)} hold text; the model knows numbers there")
+        raise DataFileError(
+            f"{path}: text in {_columns(words)}, where the model was trained on numbers"
+        )
     if text is None and (gaps := [name for name in numbers if frame[name].isna().any()]):
         raise DataFileError(
-            f"{path}: {_columns(gaps)} have missing values, which the training table had not; "
-            "fill them in, or train with rows that have such gaps"
+            f"{path}: missing values in {_columns(gaps)}, where the training table had none; "
+            "fill them in, or train on a table that has missing values there"
         )
     return frame[present]
 

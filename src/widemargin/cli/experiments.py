@@ -1,4 +1,4 @@
-"""`widemargin demo` and `widemargin papers`: models at work, with nothing to prepare."""
+"""`widemargin demo` and `widemargin papers`: a tour of the models, and published experiments."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from rich.table import Table
 
 from widemargin.cli.console import JsonOption, check_output, err, out, print_json, say
 
-papers = typer.Typer(help="Repeat the documents' experiments.", no_args_is_help=True)
+papers = typer.Typer(help="Repeat published experiments.", no_args_is_help=True)
 
 
 def demo(
@@ -25,7 +25,7 @@ def demo(
     ),
     json: JsonOption = False,
 ) -> None:
-    """Train every model, print a table, draw the boundaries."""
+    """Train several models, print a table and draw their boundaries."""
     from widemargin.experiments.demo import demo_data, draw_boundaries, run_models
 
     picture = _picture(output)
@@ -42,7 +42,7 @@ def demo(
 
 
 def _show_models(name: str, rows: Iterable[Any]) -> list[Any]:
-    """Table that grows by a row whenever a model is done."""
+    """Show a table that grows by one row per trained model; return the rows."""
     table = _table(
         f"Data: {name}",
         ["model"],
@@ -59,7 +59,7 @@ def _show_models(name: str, rows: Iterable[Any]) -> list[Any]:
                 f"{row.seconds:.2f}",
                 f"{row.updates:,}",
                 "" if row.support_vectors is None else f"{row.support_vectors:,}",
-                f"{row.margin:.3g}",
+                "" if row.margin is None else f"{row.margin:.3g}",
             )
     out.print(table)
     return done
@@ -67,7 +67,7 @@ def _show_models(name: str, rows: Iterable[Any]) -> list[Any]:
 
 @papers.command()
 def fleuret(json: JsonOption = False) -> None:
-    """Fleuret's lecture: the Perceptron on MNIST's 0 and 1, epoch by epoch."""
+    """Fleuret's lecture: the Perceptron on the MNIST digits 0 and 1, epoch by epoch."""
     from widemargin.experiments.papers import fleuret_mnist
 
     with err.status("Training on MNIST, 0 against 1"):
@@ -116,7 +116,7 @@ def figure_6_1(
 
 
 def _picture(output: Path) -> Path | None:
-    """The file to draw into, if there is something to draw with."""
+    """The file to draw into, or None if matplotlib is missing."""
     check_output(output)
     if find_spec("matplotlib"):
         return output
@@ -131,7 +131,7 @@ SeedsOption = Annotated[int, typer.Option(min=1, help="Number of random seeds.")
 def table_6(
     seeds: SeedsOption = 1,
     model: Annotated[
-        list[str] | None, typer.Option(help="Only this model; can be given several times.")
+        list[str] | None, typer.Option(help="Train only this model; repeatable.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -143,7 +143,7 @@ def table_6(
 
 @papers.command("table-7.1")
 def table_7_1(json: JsonOption = False) -> None:
-    """Table 7.1 of the thesis: training errors of MLPs by criterion."""
+    """Table 7.1 of the thesis: training errors of MLPs with different criteria."""
     from widemargin.experiments.papers import table_7_1 as run
 
     _show_results("Table 7.1, training errors", run, json)
@@ -151,7 +151,7 @@ def table_7_1(json: JsonOption = False) -> None:
 
 @papers.command("table-8.1")
 def table_8_1(seeds: SeedsOption = 3, json: JsonOption = False) -> None:
-    """Table 8.1 of the thesis: SVM, MLP and Simple MLP."""
+    """Table 8.1 of the thesis: SVM, standard MLP and Simple MLP."""
     from widemargin.experiments.papers import table_8_1 as run
 
     _show_results(f"Table 8.1, {_seeds(seeds)}", lambda: run(seeds=range(seeds)), json)
@@ -161,7 +161,7 @@ def table_8_1(seeds: SeedsOption = 3, json: JsonOption = False) -> None:
 def table_8_2(
     seeds: SeedsOption = 3,
     model: Annotated[
-        list[str] | None, typer.Option(help="Only this class; can be given several times.")
+        list[str] | None, typer.Option(help="Train only this class; repeatable.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -188,7 +188,7 @@ def _show_results(title: str, run: Callable[[], list[Any]], json: bool) -> None:
         spread = "" if math.isnan(row.spread) else f" ± {row.spread:.2f}"
         table.add_row(
             row.data,
-            re.sub(r"(?<=[a-z])(?=[A-Z])", " ", row.model),  # can be folded
+            re.sub(r"(?<=[a-z])(?=[A-Z])", " ", row.model),  # so that a cell can wrap
             ", ".join(f"{key.replace('_', ' ')} {_short(v)}" for key, v in row.parameters.items()),
             *([f"{row.training_error:.2f}"] if trained else []),
             f"{row.validation_error:.2f}",
@@ -208,7 +208,7 @@ def _seeds(count: int) -> str:
 
 
 def _table(title: str, words: list[str], *numbers: str) -> Table:
-    """Table that fits a narrow terminal: its columns of words fold, those of numbers do not."""
+    """Table that fits a narrow terminal: columns of words wrap, columns of numbers do not."""
     table = Table(
         title=title,
         title_justify="left",

@@ -1,4 +1,4 @@
-"""`widemargin predict`: a model and a data file in, a file of predictions out."""
+"""`widemargin predict`: from a model file and a data file to a file of predictions."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from widemargin.cli.data import (
     NoHeaderOption,
     reader_for,
 )
-from widemargin.cli.train import error_rate
+from widemargin.cli.summary import error_rate
 
 ModelArgument = Annotated[
     Path, typer.Argument(help="Model file written by train.", show_default=False)
@@ -38,7 +38,7 @@ def predict(
 ) -> None:
     """Predict the classes of the rows of a data file.
 
-    Columns are found by their names; others, such as a target, may be there too.
+    Columns are found by their names; other columns, such as a target, are ignored.
     """
     from widemargin.persistence import load
     from widemargin.tables import write_predictions
@@ -46,8 +46,10 @@ def predict(
     check_output(output, model, data)
     fitted = load(model)
     if not hasattr(fitted, "predict") or not hasattr(fitted, "classes_"):
-        raise ValueError(f"{model}: holds a {type(fitted).__name__}, which is no fitted classifier")
-    X, y = reader_for(fitted)(data, target, format, no_header, index_base)
+        raise ValueError(
+            f"{model}: holds a {type(fitted).__name__}, which is not a fitted classifier"
+        )
+    X, y = reader_for(fitted)(data, target, format, not no_header, index_base)
     columns = {"prediction": fitted.predict(X)} | (_scores(fitted, X) if scores else {})
     rate = None if target is None else error_rate(fitted, X, y)
     write_predictions(output, columns)
@@ -70,7 +72,7 @@ def predict(
 
 
 def _scores(model: Any, X: Any) -> dict[str, Any]:
-    """f(x) of the second of two classes, or one column a class."""
+    """f(x): one column for two classes (positive means the second), else one column per class."""
     values = np.asarray(model.decision_function(X))
     if values.ndim == 1:
         return {"score": values}

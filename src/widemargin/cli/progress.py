@@ -1,4 +1,4 @@
-"""Bars on a terminal: epochs of a fit, bytes of a stream."""
+"""Progress bars on a terminal: epochs of a fit, bytes of a stream."""
 
 import contextlib
 import sys
@@ -20,7 +20,7 @@ from widemargin.cli.console import err
 
 @contextlib.contextmanager
 def progress_bar(estimator: Any, *, quiet: bool) -> Iterator[None]:
-    """Watch the epochs of `estimator` on a terminal; what it prints goes to standard error."""
+    """Show the epochs of `estimator` on a terminal; its own output goes to standard error."""
     with contextlib.ExitStack() as stack:
         if err.is_terminal and not quiet:
             progress = Progress(
@@ -39,17 +39,17 @@ def progress_bar(estimator: Any, *, quiet: bool) -> Iterator[None]:
 
 
 class EpochBar:
-    """scikit-learn callback that moves a bar by one step an epoch."""
+    """scikit-learn callback that advances a bar by one step per epoch."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Show the bar; the number of epochs is the largest possible."""
+        """Show the bar; its length is the largest number of epochs that the fit may take."""
         self.task = self.progress.add_task(type(estimator).__name__, total=context.max_subtasks)
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing to do: an epoch counts when it is over."""
+        """Do nothing: an epoch counts when it ends."""
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Count an epoch."""
@@ -63,7 +63,7 @@ class EpochBar:
 
 @contextlib.contextmanager
 def byte_bar(*, quiet: bool) -> Iterator[Callable[[Any], None] | None]:
-    """Function that shows a `StreamProgress` on a terminal; None if nothing is to be shown."""
+    """Function that shows a `StreamProgress` on a terminal, or None if there is no bar."""
     with contextlib.redirect_stdout(sys.stderr):
         if quiet or not err.is_terminal:
             yield None

@@ -1,4 +1,4 @@
-"""`widemargin info`, `models` and `versions`: what there is, and what a model file holds."""
+"""`widemargin info`, `models` and `versions`: contents of a model file, models, packages."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -7,20 +7,21 @@ from typing import Annotated, Any
 import typer
 
 from widemargin.cli.console import JsonOption, listing, number, out, print_facts, print_json
-from widemargin.cli.data import INDEX_BASE
+from widemargin.cli.data import INDEX_BASE_ATTRIBUTE
 from widemargin.cli.predict import ModelArgument
 
 DEPENDENCIES = (
     *("numpy", "scipy", "scikit-learn", "safetensors"),
     *("typer", "rich", "pyarrow", "pandas", "matplotlib"),
 )
-RECORD = {
+# How `info` calls the fitted attributes that tell about the training.
+TRAINING_ATTRIBUTES = {
     "epochs": "n_iter_",
     "best_epoch": "best_iter_",
     "stop_reason": "stop_reason_",
     "converged": "converged_",
     "updates": "n_updates_",
-    "margin": "margin_",
+    "margin": "geometric_margin_",
     "duality_gap": "duality_gap_",
     "kkt_violation": "kkt_violation_",
     "seconds": "fit_time_",
@@ -28,14 +29,16 @@ RECORD = {
 
 
 def info(model: ModelArgument, json: JsonOption = False) -> None:
-    """Show what a model file holds."""
+    """Show the contents of a model file."""
     from widemargin.persistence import describe, load
 
     facts, fitted = describe(model), load(model)
     steps = [step for _, step in getattr(fitted, "steps", [("model", fitted)])]
     last = steps[-1]
-    record = {name: getattr(last, attribute, None) for name, attribute in RECORD.items()}
-    if getattr(last, "kkt_violation_", None) is not None:  # solved, not trained by epochs
+    record = {
+        name: getattr(last, attribute, None) for name, attribute in TRAINING_ATTRIBUTES.items()
+    }
+    if getattr(last, "kkt_violation_", None) is not None:  # an exact machine, which has no epochs
         record = {"steps": record.pop("epochs")} | record
     record["history_length"] = len(getattr(last, "history_", ()))
     record["support_vectors"] = len(last.support_) if hasattr(last, "support_") else None
@@ -49,7 +52,7 @@ def info(model: ModelArgument, json: JsonOption = False) -> None:
         "classes": getattr(last, "classes_", None),
         "n_features": getattr(fitted, "n_features_in_", None),
         "feature_names": getattr(fitted, "feature_names_in_", None),
-        "index_base": getattr(fitted, INDEX_BASE, None),
+        "index_base": getattr(fitted, INDEX_BASE_ATTRIBUTE, None),
         "training": record,
     }
     if json:
@@ -71,18 +74,20 @@ def _print_model(result: dict[str, Any]) -> None:
             "classes": None if classes is None else listing(classes),
             "features": result["n_features"],
             "names": None if names is None else listing(names),
-            "first column": result["index_base"],
+            "columns start at": result["index_base"],
         }
     )
     out.print()
     print_facts({k: repr(v) for k, v in result["parameters"].items()}, "Parameters")
     if record["stop_reason"] is not None:
-        shown = record | {
-            "margin": number(record["margin"]),
-            "seconds": number(record["seconds"], 3),
-        }
         out.print()
-        print_facts({k.replace("_", " "): v for k, v in shown.items()}, "Training")
+        print_facts(
+            {
+                name.replace("_", " "): number(value) if isinstance(value, float) else value
+                for name, value in record.items()
+            },
+            "Training",
+        )
 
 
 def models(
@@ -106,16 +111,15 @@ def models(
 
 
 def versions(json: JsonOption = False) -> None:
-    """Show the versions of packages and what the processor offers."""
+    """Show the versions of packages and the features of the processor."""
     import joblib
     import scipy.linalg  # noqa: F401  loads BLAS
     from threadpoolctl import threadpool_info
 
-    import widemargin
-    from widemargin import _core
+    from widemargin import __version__, _core
 
     result = {
-        "widemargin": widemargin.__version__,
+        "widemargin": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "dependencies": {name: _version(name) for name in DEPENDENCIES},
@@ -150,7 +154,7 @@ def _print_versions(result: dict[str, Any]) -> None:
         "Packages",
     )
     blas = [
-        f"{b['internal_api']} {b['version']}, {b['num_threads']} threads" for b in result["blas"]
+        f"{b['internal_api']} {b['version']}, threads: {b['num_threads']}" for b in result["blas"]
     ]
     out.print()
     print_facts(

@@ -1,4 +1,4 @@
-"""`widemargin train --stream`: data files larger than memory."""
+"""`widemargin train --stream`: training on data files larger than memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,8 +10,9 @@ import numpy as np
 import typer
 
 from widemargin.cli.console import say
-from widemargin.cli.data import options_named, remember_index_base
+from widemargin.cli.data import remember_index_base
 from widemargin.cli.progress import byte_bar
+from widemargin.cli.summary import summary_of
 
 PANEL = "Streaming"
 
@@ -19,47 +20,52 @@ StreamOption = Annotated[
     bool,
     typer.Option(
         "--stream",
-        help="Read the data in chunks, from files, folders or patterns larger than memory.",
+        help="Read files, folders or patterns in chunks; the data need not fit in memory.",
         rich_help_panel=PANEL,
     ),
 ]
 EpochsOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Passes over the data (1).", rich_help_panel=PANEL),
+    typer.Option(min=1, help="Passes over the data; 1 by default.", rich_help_panel=PANEL),
 ]
 ClassesOption = Annotated[
     str | None,
     typer.Option(
-        help="All classes, with commas; else a first pass finds them.", rich_help_panel=PANEL
+        help="All classes, separated by commas. Without it a first pass finds them.",
+        rich_help_panel=PANEL,
     ),
 ]
 StatisticsOption = Annotated[
     str | None,
     typer.Option(
-        help="Means and variances of the inputs: running, or of a first-pass.",
+        help="Where means and variances of the inputs come from: running (the default: the rows "
+        "so far) or first-pass (a pass before training).",
         rich_help_panel=PANEL,
     ),
 ]
 ChunkRowsOption = Annotated[
-    int | None, typer.Option(min=1, help="Rows of a chunk.", rich_help_panel=PANEL)
+    int | None, typer.Option(min=1, help="Rows per chunk.", rich_help_panel=PANEL)
 ]
 CheckpointOption = Annotated[
     Path | None,
     typer.Option(
-        help="File to keep the state in; by default that of --output with .checkpoint behind it, "
-        "until training is complete.",
+        help="File that keeps the state after each chunk. By default the name of --output plus "
+        ".checkpoint; that file is deleted when training is complete.",
         rich_help_panel=PANEL,
     ),
 ]
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Go on from the checkpoint.", rich_help_panel=PANEL),
+    typer.Option("--resume", help="Continue from the checkpoint.", rich_help_panel=PANEL),
 ]
+
+
+STATISTICS = {"running": "running", "first-pass": "first pass"}  # option -> argument
 
 
 @dataclass(frozen=True)
 class Streaming:
-    """The options that only a stream has."""
+    """The options that only streams have."""
 
     epochs: int | None
     classes: str | None
@@ -69,16 +75,16 @@ class Streaming:
     resume: bool
 
     def check_unused(self, data: Sequence[Path]) -> None:
-        """Refuse them, and more than one file, without --stream."""
+        """Refuse these options, and several files, where --stream was not given."""
         if len(data) > 1:
-            raise ValueError(f"{len(data)} data files were given; more than one needs --stream")
+            raise ValueError(f"{len(data)} data files were given; several need --stream")
         names = ("--epochs", "--classes", "--statistics", "--chunk-rows", "--checkpoint")
         given = [name for name, value in zip(names, astuple(self), strict=False) if value]
         if given or self.resume:
-            raise ValueError(f"{(given or ['--resume'])[0]} is for streams; add --stream")
+            raise ValueError(f"{(given or ['--resume'])[0]} is an option of streams; add --stream")
 
     def labels(self) -> np.ndarray | None:
-        """The classes: numbers if all are, else text."""
+        """The classes: numbers if all of them are numbers, otherwise text."""
         if self.classes is None:
             return None
         words = [word.strip() for word in self.classes.split(",")]
@@ -86,6 +92,14 @@ class Streaming:
             with suppress(ValueError):
                 return np.array([kind(word) for word in words])
         return np.array(words)
+
+    def statistics_argument(self) -> str:
+        """--statistics as `fit_stream` takes it."""
+        if self.statistics is None:
+            return "running"
+        if self.statistics not in STATISTICS:
+            raise ValueError(f"--statistics {self.statistics}: use {' or '.join(STATISTICS)}")
+        return STATISTICS[self.statistics]
 
 
 def train_stream(
@@ -97,38 +111,35 @@ def train_stream(
     time_limit: float | None,
     quiet: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """The fitted model, saved, and what to say about it."""
+    """Train and save a model; return it with a summary of the training."""
     from widemargin.persistence import save
     from widemargin.streaming import fit_stream, stream
 
     _check_model(estimator)
+    statistics = options.statistics_argument()
     checkpoint = options.checkpoint or output.with_name(f"{output.name}.checkpoint")
+    if checkpoint.exists() and not options.resume:
+        raise FileExistsError(
+            f"{checkpoint}: this checkpoint exists; continue from it with --resume, or delete it"
+        )
     try:
-        with options_named(ValueError, FileExistsError), byte_bar(quiet=quiet) as progress:
+        with byte_bar(quiet=quiet) as progress:
             source = stream(
-                data,
-                target=reading["target"],
-                format=reading["format"],
-                header=not reading["no_header"],
-                index_base=reading["index_base"],
-                classes=options.labels(),
-                chunk_rows=options.chunk_rows,
+                data, classes=options.labels(), chunk_rows=options.chunk_rows, **reading
             )
             outcome = fit_stream(
                 estimator,
                 source,
                 epochs=options.epochs or 1,
-                statistics=(options.statistics or "running").replace("-", " "),
+                statistics=statistics,
                 checkpoint=checkpoint,
                 resume=options.resume,
                 time_limit=time_limit,
                 progress=progress,
             )
-    except FileExistsError:
-        raise
     except BaseException:
         if checkpoint.exists():
-            say(f"what was done so far is in {checkpoint}; --resume goes on from it", "yellow")
+            say(f"the work so far is in {checkpoint}; --resume continues from it", "yellow")
         raise
     fitted = source.pipeline(estimator)
     remember_index_base(fitted, source)
@@ -136,8 +147,19 @@ def train_stream(
     if outcome.reason == "max_iter" and options.checkpoint is None:
         checkpoint.unlink(missing_ok=True)
     elif outcome.reason != "max_iter":
-        say(f"--resume goes on from {checkpoint}", "yellow")
-    return fitted, _summary(estimator, source, outcome) | {"file": str(output)}
+        say(f"--resume continues from {checkpoint}", "yellow")
+    summary = summary_of(
+        estimator,
+        rows=outcome.rows,
+        columns=len(source.feature_names) or source.n_features,
+        epochs=outcome.epochs,
+        stop_reason=outcome.reason,
+        online_error=100.0 * estimator.history_[-1]["error"],
+        seconds=outcome.seconds,
+        file=str(output),
+        target=source.target,
+    )
+    return fitted, summary
 
 
 def _check_model(estimator: Any) -> None:
@@ -146,26 +168,6 @@ def _check_model(estimator: Any) -> None:
     if not hasattr(estimator, "partial_fit"):
         able = [name for name, cls in MODELS.items() if hasattr(cls(), "partial_fit")]
         raise ValueError(
-            f"{type(estimator).__name__} needs all data at once; use one of {', '.join(able)}, or "
-            "leave out --stream"
+            f"{type(estimator).__name__} needs all data in memory; use one of {', '.join(able)}, "
+            "or leave out --stream"
         )
-
-
-def _summary(estimator: Any, source: Any, outcome: Any) -> dict[str, Any]:
-    return {
-        "model": type(estimator).__name__,
-        "rows": outcome.rows,
-        "columns": len(source.feature_names) or source.n_features,
-        "features": estimator.n_features_in_,
-        "classes": estimator.classes_,
-        "epochs": outcome.epochs,
-        "gap": None,
-        "stop_reason": outcome.reason,
-        "converged": estimator.converged_,
-        "updates": getattr(estimator, "n_updates_", None),
-        "margin": getattr(estimator, "margin_", None),
-        "online_error": 100.0 * estimator.history_[-1]["error"],
-        "test_error": None,
-        "seconds": outcome.seconds,
-        "target": source.target,
-    }

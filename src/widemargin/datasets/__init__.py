@@ -1,8 +1,8 @@
-"""The data sets of the experiments, with the thesis's tasks and splits.
+"""The data sets of the experiments, with the tasks and splits of the thesis.
 
-Real data are read from the folder named by the environment variable ``WIDEMARGIN_DATA``
-(``<name>/<name>.npz`` in it) or else downloaded once, verified and cached.  Inputs come back raw:
-standardising is the estimators' work.
+Real data are read from the folder that the environment variable ``WIDEMARGIN_DATA`` names
+(``<name>/<name>.npz`` in it), or are downloaded once, verified and cached.  Inputs are returned
+raw; estimators standardise them.
 """
 
 from widemargin.datasets.classification import fetch_connect4, fetch_forest, fetch_mnist

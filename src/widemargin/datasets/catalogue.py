@@ -1,4 +1,4 @@
-"""What each data set's file holds: names, canonical dtypes, shapes and checksums of its arrays."""
+"""The arrays of each data set: names, canonical dtypes, shapes and checksums."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Canonical dtype, shape and checksum (see `_sources.checksum`) of one array.
+    """Canonical dtype, shape and checksum (see `sources.checksum`) of one array.
 
-    A first dimension of None means that the array grows: only its first `fixed_rows` rows are
-    verified.  `codes` > 0 marks values 0..codes-1 whose numbering a download may permute.
+    If the first dimension is None, the array grows over time, and only its first `fixed_rows` rows
+    are verified.  If `codes` > 0, the values are 0..codes-1 and a download may permute them.
     """
 
     dtype: str
@@ -31,7 +31,7 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class Source:
-    """One data set: its arrays, its downloader (None: no source) and a check of its own."""
+    """One data set: its arrays, its download function (None if it has none), an extra check."""
 
     arrays: Mapping[str, ArraySpec]
     download: Callable[[], Arrays] | None
@@ -46,7 +46,7 @@ def dates_of(ymd: NDArray[Any]) -> NDArray[np.datetime64]:
 
 
 def _check_daily(arrays: Arrays) -> None:
-    """A daily series has one row a day, no day twice or left out."""
+    """Check that a daily series has exactly one row per day."""
     if len(arrays["ymd"]) != len(arrays["ssn"]):
         raise ValueError("arrays 'ymd' and 'ssn' have different lengths")
     if np.any(np.diff(dates_of(arrays["ymd"])) != np.timedelta64(1, "D")):

@@ -47,13 +47,13 @@ FOREST_DESCR = """Forest cover type (Blackard and Dean, 1998; UCI Covertype)
 
 581,012 cells of 30 x 30 metres, 10 quantitative and 44 binary inputs, 7 cover types
 (211,840 / 283,301 / 35,754 / 2,747 / 9,493 / 17,367 / 20,510).  The file is not in random order:
-its first rows are balanced by class, so shuffle before taking a part."""
+its first rows are balanced by class, so shuffle before you take a subset."""
 
 SQUARES = [f"{column}{row}" for column in "abcdefg" for row in range(1, 7)]
 SQUARE_STATES = ("blank", "player2", "player1")  # thesis 4.5: 1,0,0  0,1,0  0,0,1
 CONNECT4_DESCR = """Connect-4 (Tromp, 1995; UCI)
 
-67,557 legal positions after eight moves where nobody has won yet and the next move is not forced.
+67,557 legal positions after eight moves in which nobody has won and the next move is not forced.
 42 squares (columns a..g, rows 1..6 from the bottom), each as three indicators: blank, taken by the
 second player (o), taken by the first player (x).  Outcome for the first player under perfect play:
 44,473 wins, 16,635 losses, 6,449 draws."""
@@ -79,25 +79,27 @@ def fetch_forest(
     ----------
     split : {None, "thesis", "thesis-regression"}, default=None
         ``"thesis"``: all rows are shuffled with ``numpy.random.RandomState(0)``, then the first
-        100,000 are for training, the next 10,000 for validation, the next 50,000 for testing.
+        100,000 are for training, the next 10,000 for validation and the next 50,000 for testing.
         ``"thesis-regression"`` (Table 5.1): of the same shuffled rows the first 25,000 are for
-        training, the next 10,000 for testing, and the targets are the real numbers +1 and -1.
+        training and the next 10,000 for testing; the targets are the real numbers +1 and -1.
     target : {"binary", "cover_type"}, default="binary"
-        Class 2 (Lodgepole Pine) as +1 against all others as -1, or the seven classes 1..7.
+        "binary": +1 for class 2 (Lodgepole Pine), -1 for all others.  "cover_type": the seven
+        classes 1..7.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the inputs.
     data_home : path, default=None
-        Where downloads are kept; None: the folder ``widemargin`` in scikit-learn's data home.
+        Folder for downloads.  None means the folder ``widemargin`` in the data home of
+        scikit-learn.
     download_if_missing : bool, default=True
-        If False, an error is raised rather than downloading.
+        Whether to download data that are missing; False raises an error instead.
     return_X_y : bool, default=False
-        Return ``(data, target)``, only without a split.
+        Return ``(data, target)``; possible only without a split.
 
     Returns
     -------
     bunch : Bunch or tuple
-        Without a split `data` (581,012 x 54), `target`; with one `X_train`, `y_train`,
-        `rows_train` (row numbers in the whole set), the same for `valid` and `test`.  Always
+        Without a split: `data` (581,012 x 54), `target`.  With a split: `X_train`, `y_train`,
+        `rows_train` (row numbers in the whole set), the same for `valid` and `test`.  Always:
         `feature_names`, `target_names` (in increasing order of the labels), `DESCR`.
 
     Examples
@@ -144,32 +146,33 @@ def fetch_connect4(
 ) -> Fetched:
     """Connect-4: does the first player win (thesis 4.5).
 
-    Each of the 42 squares is three indicators: not taken 1,0,0; taken by player 2 0,1,0; taken by
-    player 1 0,0,1.
+    Each of the 42 squares is three indicators: 1,0,0 if it is free, 0,1,0 if player 2 has taken it,
+    0,0,1 if player 1 has.
 
     Parameters
     ----------
     split : {None, "thesis"}, default=None
         ``"thesis"``: all rows are shuffled with ``numpy.random.RandomState(0)``, then the first
-        50,000 are for training, the next 7,500 for validation, the next 10,000 for testing.
+        50,000 are for training, the next 7,500 for validation and the next 10,000 for testing.
     target : {"binary", "outcome"}, default="binary"
-        A win of the first player as +1 against loss and draw as -1, or win 0, loss 1, draw 2.
+        "binary": +1 if the first player wins, otherwise -1.  "outcome": 0 win, 1 loss, 2 draw.
     sparse : bool, default=False
         Return the inputs as CSR matrices (42 of 126 values are not zero).
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the inputs.
     data_home : path, default=None
-        Where downloads are kept; None: the folder ``widemargin`` in scikit-learn's data home.
+        Folder for downloads.  None means the folder ``widemargin`` in the data home of
+        scikit-learn.
     download_if_missing : bool, default=True
-        If False, an error is raised rather than downloading.
+        Whether to download data that are missing; False raises an error instead.
     return_X_y : bool, default=False
-        Return ``(data, target)``, only without a split.
+        Return ``(data, target)``; possible only without a split.
 
     Returns
     -------
     bunch : Bunch or tuple
-        Without a split `data` (67,557 x 126), `target`; with one `X_train`, `y_train`,
-        `rows_train` (row numbers in the whole set), the same for `valid` and `test`.  Always
+        Without a split: `data` (67,557 x 126), `target`.  With a split: `X_train`, `y_train`,
+        `rows_train` (row numbers in the whole set), the same for `valid` and `test`.  Always:
         `feature_names`, `target_names` (in increasing order of the labels), `DESCR`.
 
     Examples
@@ -200,7 +203,7 @@ def fetch_connect4(
 
 
 def _indicators(codes: NDArray[np.uint8], dtype: np.dtype[Any], sparse: bool) -> Any:
-    """Three indicators a square from codes 0 blank, 1 player 1, 2 player 2."""
+    """Three indicators per square, from the codes 0 (blank), 1 (player 1) and 2 (player 2)."""
     n_rows, n_squares = codes.shape
     position = np.array([0, 2, 1], dtype=np.int32)[codes]
     columns = 3 * np.arange(n_squares, dtype=np.int32) + position
@@ -233,17 +236,18 @@ def fetch_mnist(
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the inputs, which are grey values 0..255.
     data_home : path, default=None
-        Where downloads are kept; None: the folder ``widemargin`` in scikit-learn's data home.
+        Folder for downloads.  None means the folder ``widemargin`` in the data home of
+        scikit-learn.
     download_if_missing : bool, default=True
-        If False, an error is raised rather than downloading.
+        Whether to download data that are missing; False raises an error instead.
     return_X_y : bool, default=False
-        Return ``(data, target)``, only without a split.
+        Return ``(data, target)``; possible only without a split.
 
     Returns
     -------
     bunch : Bunch or tuple
-        Without a split `data` (70,000 x 784, training images first), `target` (the digits); with
-        one `X_train`, `y_train`, `rows_train`, the same for `test`.  Always `feature_names`,
+        Without a split: `data` (70,000 x 784, training images first), `target` (the digits).  With
+        a split: `X_train`, `y_train`, `rows_train`, the same for `test`.  Always: `feature_names`,
         `target_names`, `DESCR`.
 
     Examples

@@ -1,8 +1,9 @@
-"""What the fetchers share: option checks, the thesis's shuffled splits, the returned Bunch."""
+"""What all data sets share: checks of options, shuffled splits, the returned Bunch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,13 @@ def check_option(parameter: str, value: object, known: tuple[object, ...]) -> No
         raise ValueError(f"{parameter}={value!r} is not known; use one of {choices}")
 
 
+def check_count(parameter: str, value: object, least: int = 1) -> int:
+    """The value as an int; refuse anything but an integer of at least `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{parameter}={value!r} must be an integer >= {least}")
+    return int(value)
+
+
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """The dtype of the inputs: float32 or float64."""
     result = np.dtype(dtype)
@@ -29,7 +37,7 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def check_whole(split: object, return_X_y: bool) -> None:
-    """(X, y) means the whole set: it cannot hold the parts of a split."""
+    """Refuse `return_X_y` with a split: (X, y) is the whole set."""
     if split is not None and return_X_y:
         raise ValueError(
             f"return_X_y=True returns the whole set and cannot be used with split={split!r}; "
@@ -38,7 +46,7 @@ def check_whole(split: object, return_X_y: bool) -> None:
 
 
 def shuffled_rows(n_rows: int, **sizes: int) -> Rows:
-    """Disjoint row numbers: shuffle all rows with seed 0, then cut parts off the front."""
+    """Disjoint parts: all row numbers shuffled with seed 0, then cut from the front."""
     order = np.random.RandomState(0).permutation(n_rows)
     ends = np.cumsum(list(sizes.values()))
     return dict(zip(sizes, np.split(order[: ends[-1]], ends[:-1]), strict=True))
@@ -50,7 +58,7 @@ def split_bunch(
     rows: Rows,
     facts: Mapping[str, Any],
 ) -> Bunch:
-    """X_<part>, y_<part> and rows_<part> for every part, then the facts of the data set."""
+    """X_<part>, y_<part> and rows_<part> of every part, and facts about the data set."""
     result = Bunch()
     for part, chosen in rows.items():
         result[f"X_{part}"] = inputs(chosen)
@@ -61,5 +69,5 @@ def split_bunch(
 
 
 def whole_bunch(X: Any, y: NDArray[Any], facts: Mapping[str, Any], return_X_y: bool) -> Fetched:
-    """The whole set, as scikit-learn's fetchers return it."""
+    """The whole set, in the form that the fetchers of scikit-learn return."""
     return (X, y) if return_X_y else Bunch(data=X, target=y, **facts)

@@ -1,6 +1,6 @@
 """Downloads of the data sets: each function returns the arrays that the catalogue names.
 
-Nothing here is trusted: `_sources` verifies shapes, dtypes and checksums of what comes back.
+Downloads are not trusted: `sources` verifies their shapes, dtypes and checksums.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ OPENML_CONNECT4, OPENML_MNIST, OPENML_KIN8NM = 40668, 554, 189
 def _openml(data_id: int) -> Any:
     """One OpenML data set as plain arrays; numbers are parsed to the nearest double.
 
-    pandas infers the columns' types, because scikit-learn 1.9's own choice fails with pandas 3.1
-    when the names of categories are numbers.
+    pandas infers the types of the columns, because the choice of scikit-learn 1.9 fails with
+    pandas 3.1 when the names of categories are numbers.
     """
     parser = "pandas" if find_spec("pandas") else "liac-arff"
     options = {"float_precision": "round_trip", "dtype": None} if parser == "pandas" else None
@@ -34,7 +34,7 @@ def _openml(data_id: int) -> Any:
 
 
 def _names(values: Any) -> NDArray[np.str_]:
-    """Names of categories, which may come as text, as quoted text or as numbers."""
+    """Names of categories, which may arrive as text, as quoted text or as numbers."""
     names: NDArray[np.str_] = np.char.strip(np.asarray(values).astype(str), "'\"")
     return names
 
@@ -47,10 +47,10 @@ def download_covtype() -> dict[str, NDArray[Any]]:
 
 
 def download_connect4() -> dict[str, NDArray[Any]]:
-    """Connect-4 positions; squares and outcomes as codes 0..2 in an order of OpenML's choice."""
+    """Connect-4 positions; squares and outcomes are codes 0..2 in the order that OpenML has."""
     bunch = _openml(OPENML_CONNECT4)
     data, categories = np.asarray(bunch.data), bunch.get("categories") or {}
-    if data.dtype.kind == "f" and categories:  # this parser gives positions in each column's list
+    if data.dtype.kind == "f" and categories:  # positions in the list of each column
         data = np.column_stack(
             [
                 np.asarray(categories[name], dtype=str)[data[:, j].astype(np.intp)]
@@ -69,7 +69,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def download_mnist() -> dict[str, NDArray[Any]]:
-    """MNIST: the first 60,000 images are the training set, the others the test set."""
+    """MNIST: the first 60,000 images are for training, the others for testing."""
     bunch = _openml(OPENML_MNIST)
     images = np.asarray(bunch.data).reshape(-1, 28, 28)
     digits = _names(bunch.target).astype(np.int64)

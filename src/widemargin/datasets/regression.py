@@ -1,8 +1,7 @@
-"""Regression data of the thesis's Table 5.1: Kin, Sunspots and Artificial."""
+"""Regression data of Table 5.1 of the thesis: Kin, Sunspots and Artificial."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils import Bunch, check_array
 from widemargin.datasets.catalogue import SUNSPOTS_FIXED_DAYS, dates_of
 from widemargin.datasets.common import (
     Fetched,
+    check_count,
     check_dtype,
     check_option,
     check_whole,
@@ -22,21 +22,21 @@ from widemargin.datasets.common import (
 )
 from widemargin.datasets.sources import DataHome, load
 
-YEAR = 365  # days of a "yearly" average
-N_YEARS = 12  # yearly averages that are inputs of the Sunspots task
+YEAR_DAYS = 365  # days of a "yearly" average
+SUNSPOTS_INPUT_YEARS = 12  # number of yearly averages that are inputs
 
 KIN_DESCR = """Kin (Delve): forward kinematics of a simulated robot arm with 8 revolute joints
 
 8,192 rows; the target is the distance of the end effector from a point.  kin-32fh: fairly linear,
 high noise, 32 inputs (joint angles theta, link twists alpha, lengths a, offsets d); kin-8nm:
-non-linear, medium noise, the 8 joint angles.  The thesis's Kin has 32 inputs, it does not say which
-member of the family it is."""
+non-linear, medium noise, the 8 joint angles.  Kin in the thesis has 32 inputs; the thesis does not
+say which member of the family it is."""
 
 SUNSPOTS_DESCR = """Daily total sunspot number, version 2.0 (WDC-SILSO, Brussels)
 
-One value a day since 1818-01-01; 3,247 days before 1849 have no observation.  About the last half
-year is provisional.  Licence CC BY-NC 4.0.  The thesis (2004) had version 1 of the series, whose
-scale is different."""
+One value per day since 1818-01-01; 3,247 days before 1849 have no observation.  About the last half
+year is provisional.  Licence CC BY-NC 4.0.  The thesis (2004) used version 1 of the series, which
+has a different scale."""
 
 
 def fetch_kin(
@@ -53,24 +53,25 @@ def fetch_kin(
     Parameters
     ----------
     variant : {"32fh", "8nm"}, default="32fh"
-        Member of the family; "32fh" has the 32 inputs of Table 5.1 but no download source.
+        Member of the family.  "32fh" has the 32 inputs of Table 5.1, but no download source.
     split : {None, "thesis"}, default=None
         ``"thesis"``: all rows are shuffled with ``numpy.random.RandomState(0)``, then the first
-        6,192 are for training, the other 2,000 for testing.
+        6,192 are for training and the other 2,000 for testing.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float64
         Type of the inputs.
     data_home : path, default=None
-        Where downloads are kept; None: the folder ``widemargin`` in scikit-learn's data home.
+        Folder for downloads.  None means the folder ``widemargin`` in the data home of
+        scikit-learn.
     download_if_missing : bool, default=True
-        If False, an error is raised rather than downloading.
+        Whether to download data that are missing; False raises an error instead.
     return_X_y : bool, default=False
-        Return ``(data, target)``, only without a split.
+        Return ``(data, target)``; possible only without a split.
 
     Returns
     -------
     bunch : Bunch or tuple
-        Without a split `data` (8,192 x 32 or x 8), `target`; with one `X_train`, `y_train`,
-        `rows_train` (row numbers in the whole set), the same for `test`.  Always
+        Without a split: `data` (8,192 x 32 or x 8), `target`.  With a split: `X_train`, `y_train`,
+        `rows_train` (row numbers in the whole set), the same for `test`.  Always:
         `feature_names`, `target_names`, `DESCR`.
 
     Examples
@@ -110,29 +111,30 @@ def fetch_sunspots(
 
     .. math:: x = (m(t - 11 \\cdot 365), \\ldots, m(t - 365), m(t)), \\qquad y = m(t + 365),
 
-    kept only where every day of the 13 windows was observed.
+    and only rows for which every day of the 13 windows was observed.
 
     Parameters
     ----------
     split : {None, "thesis"}, default=None
         ``"thesis"``: the first 40,000 days for training and 2,500 later ones for testing, in the
-        order of time.  Neighbouring days have almost the same inputs and target, so that a
-        shuffled split would test on training examples in disguise.  The 364 days between the
-        two parts are left out: every training target was known on the first day of the test.
-        Both parts lie in the definitive part of the series, and do not change when it grows.
+        order of time.  Neighbouring days have almost the same inputs and target, so a shuffled
+        split would test on near copies of training examples.  The 364 days between the two parts
+        are left out, so that every training target was known on the first test day.  Both parts
+        belong to the definitive values of the series, and do not change when it grows.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float64
         Type of the inputs.
     data_home : path, default=None
-        Where downloads are kept; None: the folder ``widemargin`` in scikit-learn's data home.
+        Folder for downloads.  None means the folder ``widemargin`` in the data home of
+        scikit-learn.
     download_if_missing : bool, default=True
-        If False, an error is raised rather than downloading.
+        Whether to download data that are missing; False raises an error instead.
 
     Returns
     -------
     bunch : Bunch
-        Without a split `date` (datetime64[D]) and `ssn` (float64, NaN where nothing was
-        observed); with one `X_train`, `y_train`, `date_train` (day t of each row), the same for
-        `test`, and `feature_names`, `target_names`.  Always `DESCR`.
+        Without a split: `date` (datetime64[D]) and `ssn` (float64, NaN where nothing was
+        observed).  With a split: `X_train`, `y_train`, `date_train` (day t of each row), the same
+        for `test`, and `feature_names`, `target_names`.  Always: `DESCR`.
 
     Examples
     --------
@@ -149,19 +151,26 @@ def fetch_sunspots(
     if split is None:
         return Bunch(date=date, ssn=ssn, DESCR=SUNSPOTS_DESCR)
 
-    m = moving_average(ssn[:SUNSPOTS_FIXED_DAYS], YEAR)  # m[i]: the year that ends with i + 364
-    last = np.arange((N_YEARS - 1) * YEAR, len(m) - YEAR)  # day t is last + 364
-    windows = m[last[:, None] + YEAR * np.arange(1 - N_YEARS, 2)]
+    m = moving_average(
+        ssn[:SUNSPOTS_FIXED_DAYS], YEAR_DAYS
+    )  # m[i]: the year that ends with i + 364
+    last = np.arange(
+        (SUNSPOTS_INPUT_YEARS - 1) * YEAR_DAYS, len(m) - YEAR_DAYS
+    )  # day t is last + 364
+    windows = m[last[:, None] + YEAR_DAYS * np.arange(1 - SUNSPOTS_INPUT_YEARS, 2)]
     observed = ~np.isnan(windows).any(axis=1)
-    windows, day = windows[observed], date[last[observed] + YEAR - 1]
-    parts = {"train": slice(0, 40_000), "test": slice(40_000 + YEAR - 1, 42_500 + YEAR - 1)}
+    windows, day = windows[observed], date[last[observed] + YEAR_DAYS - 1]
+    parts = {
+        "train": slice(0, 40_000),
+        "test": slice(40_000 + YEAR_DAYS - 1, 42_500 + YEAR_DAYS - 1),
+    }
     result = Bunch()
     for part, rows in parts.items():
         result[f"X_{part}"] = windows[rows, :-1].astype(dtype)
         result[f"y_{part}"] = windows[rows, -1]
         result[f"date_{part}"] = day[rows]
     result.update(
-        feature_names=[f"year{i}" for i in range(1 - N_YEARS, 1)],
+        feature_names=[f"year{i}" for i in range(1 - SUNSPOTS_INPUT_YEARS, 1)],
         target_names=["year+1"],
         DESCR=SUNSPOTS_DESCR,
     )
@@ -180,22 +189,22 @@ def make_artificial(
 ) -> Bunch:
     """Artificial: a smooth daily value from the 100 previous ones (thesis Table 5.1).
 
-    Each value of the series is replaced by the average of the `window` days centred on it; the
+    Each value of the series is replaced by the average of the `window` days centred on it.  The
     task is to predict such an average from the `n_lags` previous ones (oldest first).
 
     Parameters
     ----------
     n_train, n_test : int, default=20,000 and 2,000
-        Number of rows: the first `n_train` that are fully observed, and the `n_test` after them,
-        in the order of time.
+        Number of rows, in the order of time: the first `n_train` fully observed ones, and the
+        `n_test` after them.
     series : array-like of shape (n_days,), default=None
-        Daily values, NaN where missing; None takes the sunspots up to the end of 2023.
+        Daily values, NaN where missing.  None means the sunspots up to the end of 2023.
     n_lags : int, default=100
         Number of inputs.
     window : int, default=365
-        Odd number of days in an average.
+        Number of days per average; it must be odd.
     data_home, download_if_missing
-        As in `fetch_sunspots`; used only when `series` is None.
+        As in `fetch_sunspots`; used only if `series` is None.
 
     Returns
     -------
@@ -214,10 +223,10 @@ def make_artificial(
     >>> data.y_train
     array([3., 4., 5.])
     """
-    _check_count("n_train", n_train, 1)
-    _check_count("n_test", n_test, 0)
-    _check_count("n_lags", n_lags, 1)
-    _check_count("window", window, 1)
+    check_count("n_train", n_train, 1)
+    check_count("n_test", n_test, 0)
+    check_count("n_lags", n_lags, 1)
+    check_count("window", window, 1)
     if window % 2 == 0:
         raise ValueError(f"window={window} has no centre; use an odd number of days")
     if series is None:
@@ -231,7 +240,7 @@ def make_artificial(
         input_name="series",
     )
     if days.ndim != 1:
-        raise ValueError(f"series has shape {days.shape}; give one value a day, shape (n_days,)")
+        raise ValueError(f"series has shape {days.shape}; it needs shape (n_days,)")
 
     smooth = moving_average(days, window)
     if len(smooth) > n_lags:
@@ -242,8 +251,8 @@ def make_artificial(
         rows = np.empty((0, n_lags + 1))
     if len(rows) < n_train + n_test:
         raise ValueError(
-            f"n_train + n_test = {n_train + n_test} rows were asked for but the series gives "
-            f"{len(rows)} fully observed ones; use fewer rows or a longer series"
+            f"n_train + n_test = {n_train + n_test}, but the series has {len(rows)} fully "
+            "observed rows; use fewer rows or a longer series"
         )
     train, test = rows[:n_train], rows[n_train:]
     return Bunch(
@@ -264,8 +273,3 @@ def moving_average(series: NDArray[np.float64], window: int) -> NDArray[np.float
     average: NDArray[np.float64] = (total[window:] - total[:-window]) / window
     average[n_missing[window:] > n_missing[:-window]] = np.nan
     return average
-
-
-def _check_count(parameter: str, value: object, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{parameter}={value!r} must be an integer >= {least}")

@@ -1,9 +1,9 @@
 """Finding, downloading, verifying and caching the arrays of a data set.
 
-A data set is one file ``<name>/<name>.npz``, looked for in the folder ``WIDEMARGIN_DATA`` names,
-then in ``data_home``; if it is in neither, it is downloaded and kept in ``data_home``.  Whatever
-the source, the arrays are brought to one canonical form (fixed dtype, C order) and compared with
-the catalogue's checksums.
+A data set is one file ``<name>/<name>.npz`` in the folder that ``WIDEMARGIN_DATA`` names, or in
+``data_home``.  If it is in neither, it is downloaded and kept in ``data_home``.  In each case the
+arrays are brought to one canonical form (fixed dtype, C order) and compared with the checksums of
+the catalogue.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def load(name: str, data_home: DataHome, download_if_missing: bool) -> Arrays:
     source = SOURCES[name]
     folders = [Path(folder) for folder in (os.environ.get(ENVIRONMENT_VARIABLE),) if folder]
     for file in (folder / name / f"{name}.npz" for folder in folders):
-        if file.is_file():  # found before scikit-learn's data home is created
+        if file.is_file():  # get_data_home, below, would create a folder
             return _read(file, source)
     cache = Path(data_home or Path(get_data_home()) / "widemargin").expanduser()
     file = cache / name / f"{name}.npz"
@@ -52,7 +52,7 @@ def load(name: str, data_home: DataHome, download_if_missing: bool) -> Arrays:
         )
     try:
         raw = source.download()
-    except Exception as error:  # network, server, parsers: whatever it was, the remedy is the same
+    except Exception as error:  # network, server or parser: the remedy is the same
         raise OSError(
             f"data set '{name}' is not in {looked} and its download failed ({error}); "
             f"try again, or {remedy}"
@@ -85,24 +85,22 @@ def _read(file: Path, source: Source) -> Arrays:
 
 
 def _store(file: Path, arrays: Arrays) -> None:
-    """Write the file whole or not at all, so that a reader never meets half of it."""
+    """Write the complete file or none, so that a reader never finds a partial one."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-            part = Path(folder) / file.name
-            # savez's own keyword-only option makes its signature hard to type with **arrays
-            save: Any = np.savez_compressed
-            save(part, **arrays)
-            part.replace(file)
+            temporary = Path(folder) / file.name
+            save: Any = np.savez_compressed  # its keyword-only option makes **arrays hard to type
+            save(temporary, **arrays)
+            temporary.replace(file)
     except OSError as error:
-        warnings.warn(f"{file} could not be written ({error}): not cached", stacklevel=4)
+        warnings.warn(f"{file} could not be written ({error}); not cached", stacklevel=4)
 
 
 def verify(arrays: Arrays, source: Source, *, recode: bool = False) -> Arrays:
     """Canonical forms of `arrays`; a ValueError says which array is wrong, and how.
 
-    With `recode`, codes may be numbered differently: the permutation that gives the catalogue's
-    checksum is applied.
+    With `recode`, the numbering of codes may differ; it is permuted to match the checksum.
     """
     verified = {}
     for key, spec in source.arrays.items():
@@ -121,7 +119,7 @@ def verify(arrays: Arrays, source: Source, *, recode: bool = False) -> Arrays:
 
 
 def _canonical(key: str, array: NDArray[Any], spec: ArraySpec) -> NDArray[Any]:
-    """`array` in the dtype of `spec` and in C order, if that changes no value."""
+    """`array` in C order and in the dtype of `spec`, which must not change any value."""
     fits = array.ndim == len(spec.shape) and all(
         want is None or have == want for have, want in zip(array.shape, spec.shape, strict=True)
     )

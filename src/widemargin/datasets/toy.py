@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from widemargin.datasets.common import check_count
 
 
 def make_toy_mixture(
@@ -19,10 +21,10 @@ def make_toy_mixture(
 
     .. math:: y = +1 \\iff x_2 > 2 |x_1| - 1,
 
-    then every point is moved by Gaussian noise.  No line does better than 25 % errors; the
-    experts :math:`x_2 - 2 x_1 + 1` where :math:`x_1 > 0` and :math:`x_2 + 2 x_1 + 1` elsewhere
-    make the errors that the noise makes: about 2.6 % with the default.  The thesis gives the
-    problem as a picture only (Figure 6.1); this one has the properties it describes.
+    and Gaussian noise moves every point.  No line has fewer than 25 % errors.  The experts
+    :math:`x_2 - 2 x_1 + 1` where :math:`x_1 > 0` and :math:`x_2 + 2 x_1 + 1` elsewhere make only
+    the errors due to the noise, about 2.6 % with the default.  The thesis shows only a picture of
+    its problem (Figure 6.1); this one has the properties that it describes.
 
     Parameters
     ----------
@@ -48,8 +50,7 @@ def make_toy_mixture(
     >>> bool(np.all((y == 1) == (X[:, 1] > 2 * np.abs(X[:, 0]) - 1)))
     True
     """
-    if not isinstance(n_samples, Integral) or n_samples < 2:
-        raise ValueError(f"n_samples={n_samples!r} must be an integer >= 2")
+    check_count("n_samples", n_samples, 2)
     if not isinstance(noise, Real) or not 0 <= noise < np.inf:
         raise ValueError(f"noise={noise!r} must be a number >= 0")
     rng = check_random_state(random_state)

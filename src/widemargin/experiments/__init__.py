@@ -1,1 +1,1 @@
-"""The experiments of the documents, and the demo."""
+"""Published experiments, repeated with this package, and the demo."""

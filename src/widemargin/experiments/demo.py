@@ -1,4 +1,4 @@
-"""`widemargin demo`: every model on data that needs no download, one table and one picture."""
+"""`widemargin demo`: several models on data that need no download, a table and a picture."""
 
 import os
 import time
@@ -15,14 +15,15 @@ from sklearn.model_selection import train_test_split
 from widemargin.datasets import fetch_forest, make_toy_mixture
 from widemargin.mlp.simple import SimpleMLPClassifier
 from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
-from widemargin.perceptrons.perceptron import MarginPerceptron, Perceptron
+from widemargin.perceptrons.margin_perceptron import MarginPerceptron
+from widemargin.perceptrons.perceptron import Perceptron
 
 __all__ = ["DemoRow", "demo_data", "draw_boundaries", "run_models"]
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A model of the demo, and how many training rows it gets at the most."""
+    """A model of the demo, and the largest number of training rows it gets."""
 
     label: str
     make: Callable[[], Any]
@@ -56,19 +57,19 @@ CONTESTANTS = (
 
 @dataclass(frozen=True)
 class DemoRow:
-    """What the table shows of one model."""
+    """One row of the table."""
 
     model: str
     train_rows: int
-    error: float  # per cent, on test rows
+    error: float  # percentage of test rows
     seconds: float
     updates: int
     support_vectors: int | None
-    margin: float
+    margin: float | None
 
 
 def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
-    """Forest where WIDEMARGIN_DATA has it, else scikit-learn's digits."""
+    """Forest if WIDEMARGIN_DATA is set, otherwise the digits of scikit-learn."""
     if os.environ.get("WIDEMARGIN_DATA"):
         data = fetch_forest(split="thesis")
         return "Forest (100,000 rows)", (data.X_train, data.X_test, data.y_train, data.y_test)
@@ -78,7 +79,7 @@ def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
 
 
 def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
-    """Trains and tests the models one after the other."""
+    """Train and test the models, one after the other."""
     X, X_test, y, y_test = data
     for contestant in CONTESTANTS:
         rows = min(len(X), contestant.max_rows)
@@ -96,12 +97,12 @@ def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
             seconds=seconds,
             updates=model.n_updates_,
             support_vectors=None if support is None else len(support),
-            margin=model.margin_,
+            margin=getattr(model, "geometric_margin_", None),
         )
 
 
 def draw_boundaries(path: Path) -> None:
-    """Boundaries f = 0 and margins f = ±1 on a set that no straight line separates."""
+    """Draw boundaries f = 0 and margins f = ±1 on data that no straight line separates."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,6 +1,6 @@
-"""The documents' own experiments, run with this package, their numbers beside ours.
+"""Published experiments, repeated with this package; results show the published numbers too.
 
-Each run chooses hyper-parameters on validation rows and tests the winner alone.
+Each experiment chooses hyper-parameters on validation rows and tests only the best model.
 """
 
 import time
@@ -21,7 +21,8 @@ from widemargin.mlp.classifier import MLPClassifier
 from widemargin.mlp.hat_encoder import HatEncoder
 from widemargin.mlp.nilsson import NilssonMLPClassifier
 from widemargin.mlp.simple import SimpleMLPClassifier
-from widemargin.perceptrons.perceptron import MarginPerceptron, Perceptron
+from widemargin.perceptrons.margin_perceptron import MarginPerceptron
+from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.svm.svc import SVC
 
 __all__ = [
@@ -34,11 +35,15 @@ __all__ = [
     "table_8_2",
 ]
 
-#: Changes per epoch in Fleuret's lecture, MNIST 0 against 1.
+#: Number of weight changes per epoch in Fleuret's lecture, MNIST digits 0 and 1.
 PUBLISHED_CHANGES = (64, 24, 10, 6, 5, 4, 3, 2, 0)
 
 #: Training errors (%) of Table 7.1: (Forest, Connect-4).
-PUBLISHED_TABLE_7_1 = {"mse": (11.6, 6.0), "tanh_mse": (7.1, 1.4), "cross_entropy": (4.4, 0.0)}
+PUBLISHED_TABLE_7_1 = {
+    "squared_error": (11.6, 6.0),
+    "tanh_squared_error": (7.1, 1.4),
+    "log_loss": (4.4, 0.0),
+}
 
 #: Test errors (%) of Tables 8.1 and 8.2: (Forest, Connect-4).
 PUBLISHED_TABLE_8_1 = {
@@ -64,7 +69,7 @@ SCHEDULE: dict[str, Any] = {"learning_rate": "one_cycle", "tol": None}
 
 @dataclass(frozen=True)
 class Result:
-    """One model on one data set: errors in per cent over the seeds."""
+    """One model on one data set: errors in percent, averaged over the seeds."""
 
     data: str
     model: str
@@ -78,17 +83,17 @@ class Result:
 
 
 def fleuret_mnist(max_epochs: int = 50) -> list[dict[str, float]]:
-    """Fleuret's table: the Perceptron on MNIST's 0 and 1, epoch by epoch, until no change.
+    """Fleuret's table: the Perceptron on the MNIST digits 0 and 1, until an epoch without change.
 
-    Examples come in the data set's order and there is no bias, as in the lecture. Its text does
-    not give the scale of the pixels; that they are centred and scaled by one mean and one
-    deviation is our choice. So the changes per epoch differ from the published ones; the end, an
-    epoch without a change and the test error there, does not.
+    As in the lecture, examples come in the order of the data set and there is no bias. The lecture
+    does not give the scale of the pixels; here they are centred and scaled by one mean and one
+    standard deviation. The changes per epoch therefore differ from the published ones. The end does
+    not: an epoch without a change, and the test error there.
 
     Returns
     -------
     list of dict
-        ``epoch``, ``changes``, ``train_error`` and ``test_error`` (per cent), ``published``.
+        ``epoch``, ``changes``, ``train_error`` and ``test_error`` (percent), ``published``.
     """
     data = fetch_mnist(digits=(0, 1), split="standard")
     mean, deviation = data.X_train.mean(), data.X_train.std()
@@ -114,22 +119,22 @@ def fleuret_mnist(max_epochs: int = 50) -> list[dict[str, float]]:
 def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
     """Figure 6.1: a line, a Gaussian SVM, and two lines with a linear gater on the toy problem.
 
-    10,000 training and 10,000 test examples, as published; the classes themselves are ours (see
-    `make_toy_mixture`), for the thesis shows a picture of them only. Of five mixtures, from other
-    first partitions, the one with the lowest validation error counts. The picture of the boundaries
-    and gates is written to `path`, if it is given; that needs matplotlib.
+    There are 10,000 training and 10,000 test examples, as published. The problem is ours (see
+    `make_toy_mixture`), because the thesis shows only a picture of it. Five mixtures start from
+    different partitions, and the one with the lowest validation error counts. If `path` is given, a
+    picture of the boundaries and gates is written there; that needs matplotlib.
 
     Returns
     -------
     list of dict
-        ``model``, ``test_error`` (per cent) and ``seconds`` of the training.
+        ``model``, ``test_error`` (percent) and ``seconds`` of training.
     """
     X, y = make_toy_mixture(20_000, random_state=seed)
     line = SVC(kernel="linear", cache_size=1000)
-    # A gater that begins anew and learns little leaves partitions where the edge of a gate is
-    # taken for an edge of the wedge.
-    gater = MLPGater((), learning_rate_init=0.1, max_iter=4, warm_start=False)
-    mixture = HardMixtureClassifier(line, gater, n_experts=2, n_iter=15, early_stopping=True)
+    # Restarting the gater in each iteration, for a few epochs, escapes from partitions in which the
+    # boundary between two gates stands in for an edge of the wedge.
+    gater = MLPGater((), learning_rate=0.1, max_iter=4, warm_start=False)
+    mixture = HardMixtureClassifier(line, gater, n_experts=2, max_iter=15, early_stopping=True)
     candidates: dict[str, list[Any]] = {
         "linear SVM": [line],
         "Gaussian SVM": [SVC(gamma=5.0, cache_size=1000)],
@@ -157,7 +162,7 @@ def _best_validation_error(model: Any) -> float:
 def _draw_figure_6_1(
     path: Path, models: dict[str, Any], rows: list[dict[str, Any]], X: Any, y: Any
 ) -> None:
-    """Boundaries of the models, then the gates with the line of each expert."""
+    """Draw the boundaries of the models, and the gates with the line of each expert."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -187,31 +192,31 @@ def _draw_figure_6_1(
 
 
 def table_7_1(seed: int = 0) -> list[Result]:
-    """Table 7.1: how well 500 units can be trained with each criterion; training errors."""
+    """Table 7.1: training errors of an MLP with 500 units, for each criterion."""
     results = []
     for column, (name, fetch) in enumerate(FETCHERS.items()):
         data = fetch(split="thesis")
-        for criterion, published in PUBLISHED_TABLE_7_1.items():
+        for loss, published in PUBLISHED_TABLE_7_1.items():
             model = MLPClassifier(
-                (500,), activation="tanh", criterion=criterion, random_state=seed, **SCHEDULE
+                (500,), activation="tanh", loss=loss, random_state=seed, **SCHEDULE
             ).set_params(batch_size=64, alpha=0.0, **TABLE_7_1_STEPS[name])
             fit = _fit(model, data)
             train, valid, test = (_error(fit, data, part) for part in ("train", "valid", "test"))
             facts = (valid, test, np.nan, fit.fit_time_, published[column], train)
-            results.append(Result(name, "MLPClassifier", {"criterion": criterion}, *facts))
+            results.append(Result(name, "MLPClassifier", {"loss": loss}, *facts))
     return results
 
 
 def table_8_1(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
-    """Table 8.1: SVM, standard MLP and Simple MLP; and the latter with what is new here.
+    """Table 8.1: SVM, standard MLP, Simple MLP, and the Simple MLP with hats and committees.
 
-    The SVM gets numbers that are standardised, and indicators as they are.
+    The SVM gets standardised numbers and unscaled indicators.
     """
     svm = [SVC(C=10, gamma=gamma, cache_size=1000) for gamma in (0.1, 0.5)]
     mlp = [
         MLPClassifier((500,), batch_size=64, learning_rate_init=0.01, max_iter=60, **SCHEDULE),
         MLPClassifier(
-            (500,), solver="adamw", alpha=0.1, learning_rate_init=0.003, max_iter=20
+            (500,), solver="adamw", alpha=25.6, learning_rate_init=0.003, max_iter=20
         ).set_params(activation="relu", batch_size=256, **SCHEDULE),
     ]
     mlp[0].set_params(activation="tanh")
@@ -234,7 +239,7 @@ def table_8_1(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
         for title, candidates in models.items():
             published = PUBLISHED_TABLE_8_1.get(title, (np.nan, np.nan))[column]
             given, once = data, tuple(seeds)
-            if title == "SVM":  # it is exact, and does not scale inputs
+            if title == "SVM":  # needs one seed, as it is exact, and scaled inputs
                 given, once = _scaled(data), (0,)
             results.append(tune_and_test(name, title, given, candidates, once, published))
     return results
@@ -249,15 +254,15 @@ def _scaled(data: Bunch) -> Bunch:
 def table_8_2(
     seeds: Iterable[int] = (0, 1, 2), models: Collection[str] | None = None
 ) -> list[Result]:
-    """Table 8.2: perceptrons and committees, without and with a margin; early stopping.
+    """Table 8.2: perceptrons and committees, without and with a margin, with early stopping.
 
-    The Nilsson MLP comes twice: as published, and with a margin in votes, which is not. `models`
-    are the names of the classes to train; all, if it is not given.
+    The Nilsson MLP appears twice: as published, and with a margin in votes, which is new. `models`
+    are the names of the classes to train; None means all.
     """
     for name in models or ():
         if name not in PUBLISHED_TABLE_8_2:
             known = ", ".join(PUBLISHED_TABLE_8_2)
-            raise ValueError(f"{name} is not in Table 8.2, which has {known}")
+            raise ValueError(f"{name} is not in Table 8.2; use one of {known}")
     perceptron = Perceptron(scaling="standard", early_stopping=True, tol=0.0, max_iter=1000)
     margin = MarginPerceptron(early_stopping=True, tol=0.0)
     nilsson = NilssonMLPClassifier(early_stopping=True, n_units=501, max_iter=500)
@@ -295,7 +300,7 @@ def tune_and_test(
     seeds: tuple[int, ...],
     published: float,
 ) -> Result:
-    """Fits every candidate with every seed; the lowest mean validation error is tested."""
+    """Fit every candidate with every seed; test the one with the lowest mean validation error."""
     best: tuple[float, Any, list[Any]] | None = None
     for candidate in candidates:
         fits = [_fit(clone(candidate).set_params(random_state=s), data) for s in seeds]
@@ -319,7 +324,7 @@ def tune_and_test(
 
 
 def _what_differs(chosen: Any, candidates: list[Any]) -> dict[str, Any]:
-    """The parameters in which the candidates are not the same."""
+    """The parameters in which the candidates differ."""
     each = [candidate.get_params(deep=False) for candidate in candidates]
     return {
         name: value
@@ -329,7 +334,7 @@ def _what_differs(chosen: Any, candidates: list[Any]) -> dict[str, Any]:
 
 
 def _error(fit: Any, data: Bunch, part: str) -> float:
-    """Per cent of the training, validation or test rows."""
+    """Error in percent on the training, validation or test rows."""
     return float(100 * (1 - fit.score(data[f"X_{part}"], data[f"y_{part}"])))
 
 
@@ -338,5 +343,5 @@ def _fit(model: Any, data: Bunch) -> Any:
     if getattr(model, "early_stopping", False):
         held_out = {"X_val": data.X_valid, "y_val": data.y_valid}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # early stopping ends these fits
+        warnings.simplefilter("ignore", ConvergenceWarning)  # these fits are limited on purpose
         return model.fit(data.X_train, data.y_train, **held_out)

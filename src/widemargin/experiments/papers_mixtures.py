@@ -1,4 +1,4 @@
-"""Chapter 6's experiments on Forest, run with this package: Tables 6.1, 6.2 and 6.3."""
+"""The experiments of Chapter 6 on Forest: Tables 6.1, 6.2 and 6.3."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -28,16 +28,17 @@ PUBLISHED_MIXTURES = {
 
 
 def _models() -> dict[str, list[Any]]:
-    """The settings of each model, among which validation rows choose."""
+    """The candidates for each model; validation rows choose among them."""
     svms = [SVC(C=10, gamma=32), SVC(C=100, gamma=16)]
     mlp = MLPClassifier((50,), activation="tanh", learning_rate="linear", tol=None)
     mlp.set_params(learning_rate_init=0.005, max_iter=60)
     best: dict[str, Any] = {"early_stopping": True, "n_jobs": -1}
-    soft = MixtureOfExpertsClassifier(10, n_hidden=50, gater_units=150, batch_size=128)
-    soft.set_params(learning_rate="one_cycle", learning_rate_init=0.01, max_iter=150, tol=None)
+    soft = MixtureOfExpertsClassifier(10, n_units=50, n_gater_units=150, batch_size=128)
+    soft.set_params(schedule="one_cycle", learning_rate=0.01, max_iter=150, tol=None)
     return {
         "uniform": [
-            HardMixtureClassifier(svm, "uniform", n_experts=50, n_iter=1, n_jobs=-1) for svm in svms
+            HardMixtureClassifier(svm, "uniform", n_experts=50, max_iter=1, n_jobs=-1)
+            for svm in svms
         ],
         **{
             f"global-{units}": [
@@ -46,10 +47,10 @@ def _models() -> dict[str, list[Any]]:
             for units in (150, 500)
         },
         "local-mlp": [
-            HardMixtureClassifier(mlp, GaussianGater(20), n_experts=20, n_iter=15, **best)
+            HardMixtureClassifier(mlp, GaussianGater(20), n_experts=20, max_iter=15, **best)
         ],
         "local-svm": [
-            HardMixtureClassifier(svms[0], GaussianGater(20), n_experts=20, n_iter=12, **best)
+            HardMixtureClassifier(svms[0], GaussianGater(20), n_experts=20, max_iter=12, **best)
         ],
         "soft": [soft],
     }
@@ -58,12 +59,12 @@ def _models() -> dict[str, list[Any]]:
 def table_6(seeds: Iterable[int] = (0,), models: Collection[str] | None = None) -> list[Result]:
     """Tables 6.1 to 6.3: mixtures on Forest.
 
-    `models` are the names of those to train, of `PUBLISHED_MIXTURES`; all, if it is not given.
+    `models` are the keys of `PUBLISHED_MIXTURES` to train; None means all.
     """
     for name in models or ():
         if name not in PUBLISHED_MIXTURES:
             known = ", ".join(PUBLISHED_MIXTURES)
-            raise ValueError(f"{name} is not in the tables of Chapter 6, which have {known}")
+            raise ValueError(f"{name} is not in the tables of Chapter 6; use one of {known}")
     data = fetch_forest(split="thesis")
     return [
         tune_and_test("Forest", name, data, candidates, tuple(seeds), PUBLISHED_MIXTURES[name])

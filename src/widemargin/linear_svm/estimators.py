@@ -26,7 +26,7 @@ from widemargin.linear_svm.machine import LinearMachine
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
 from widemargin.linear_svm.problem import LinearProblem, Problem
 from widemargin.training.certified import CertifiedClassifier, CertifiedRegressor
-from widemargin.training.outputs import class_scores
+from widemargin.training.outputs import decision_values
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
@@ -212,7 +212,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The outputs.
         """
-        return class_scores(self._outputs(self._check_predict(X)))
+        return decision_values(self._outputs(self._check_predict(X)))
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each example.

@@ -1,14 +1,15 @@
 """Save models to files that are safe to load, and load them.
 
-A model file is one `safetensors` file.  Its arrays are tensors that any safetensors reader can
-open; its metadata has one entry, ``widemargin``, a JSON header::
+A model file is one `safetensors` file.  Its arrays are tensors, which any safetensors reader can
+open.  Its metadata has one entry, ``widemargin``, a JSON header::
 
     {"format": 2, "widemargin": "...", "sklearn": "...", "numpy": "...",
      "model": {...}, "digest": "sha256 of all of the above and of the tensors"}
 
-Loading runs no code from the file: the decoder accepts only the kinds of values it knows, makes
-only estimators of widemargin and a fixed list of scikit-learn transformers, and checks every size
-and index before an array is used.  The digest finds damage; it does not tell who wrote the file.
+Loading runs no code from the file.  The decoder accepts only the kinds of values that it knows,
+creates only estimators of widemargin and scikit-learn transformers from a fixed list, and checks
+every size and index before an array is used.  The digest detects damage; it does not prove who
+wrote the file.
 """
 
 import warnings
@@ -36,17 +37,17 @@ def save(model: BaseEstimator, path: PathLike) -> None:
     model : estimator
         A widemargin estimator, or a pipeline of scikit-learn transformers that may end in one.
     path : str or path
-        File to write.  It is replaced only when the new file is complete.
+        File to write.  An existing file is replaced only when the new one is complete.
 
     Raises
     ------
     TypeError
-        If the model holds something that a file without code cannot: a function, a random
+        If the model holds something that cannot be stored without code: a function, a random
         generator, an estimator of another package.  The message names the attribute.
 
     Notes
     -----
-    Callbacks set with ``set_callbacks`` watch the training; they are not saved.
+    Callbacks set with ``set_callbacks`` are not saved.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def save(model: BaseEstimator, path: PathLike) -> None:
     array([2., 3.])
     """
     if not isinstance(model, BaseEstimator) or isinstance(model, type):
-        raise TypeError(f"model={model!r} is not an estimator; save a fitted estimator")
+        raise TypeError(f"model={model!r} is not an estimator; pass a fitted estimator")
     encoder = Encoder()
     tree = encoder.encode(model, "")
     container.write(path, tree, encoder.tensors)
@@ -77,19 +78,19 @@ def load(path: PathLike) -> Any:
     Returns
     -------
     estimator
-        A model that predicts exactly what the saved one did.
+        A model whose predictions are exactly those of the saved one.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, is no model file, or needs another version of widemargin.
+        If the file is damaged, is not a model file, or needs another version of widemargin.
     OSError
-        If there is no such file or it may not be read.
+        If the file does not exist or must not be read.
 
     Warns
     -----
     UserWarning
-        If another version of scikit-learn wrote the scikit-learn parts of the model.
+        If the model has scikit-learn transformers that another version of scikit-learn wrote.
 
     Examples
     --------
@@ -105,8 +106,8 @@ def load(path: PathLike) -> Any:
             f"load it with widemargin {header['widemargin']}, which wrote it"
         ) from error
     if not isinstance(model, BaseEstimator):
-        raise damaged(path, "it holds no estimator")
-    if unused := tensors.keys() - decoder.used:
+        raise damaged(path, "it does not hold an estimator")
+    if unused := tensors.keys() - decoder.used - container.removed_tensors(header):
         raise damaged(path, f"the model does not use its tensor {min(unused)!r}")
     if decoder.sklearn_classes and header["sklearn"] != sklearn.__version__:
         warnings.warn(
@@ -137,7 +138,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     Raises
     ------
     ModelFileError
-        If the file is no model file.  The digest is left to `load`.
+        If the file is not a model file.  Only `load` checks the digest.
 
     Examples
     --------
@@ -159,6 +160,6 @@ def describe(path: PathLike) -> dict[str, Any]:
         }
         facts = {"class": str(model["class"])}
     except DECODING_ERRORS as error:
-        raise damaged(path, "its header describes no estimator") from error
+        raise damaged(path, "its header does not describe an estimator") from error
     facts |= {key: header[key] for key in container.versions()}
     return facts | parts | {"tensors": tensors, "file_size": Path(path).stat().st_size}

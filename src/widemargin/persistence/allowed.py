@@ -1,4 +1,4 @@
-"""What a model file may hold: classes, types and parameters; everything else is refused."""
+"""The classes, types and parameters that a model file may hold; all others are refused."""
 
 import inspect
 import re
@@ -10,8 +10,8 @@ from scipy import sparse
 
 from widemargin.persistence.classes import find_class, public_name
 
-MAX_DEPTH = 100  # levels of nesting; far above any real pipeline, far below Python's stack
-MAX_TEXT_BYTES = 2**30  # memory that one array of fixed-width strings may ask for
+MAX_DEPTH = 100  # levels of nesting: far above any real pipeline, far below Python's stack limit
+MAX_TEXT_BYTES = 2**30  # memory that one array of fixed-width strings may take
 
 SKLEARN_CLASSES: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
@@ -39,8 +39,8 @@ SKLEARN_CLASSES: dict[str, frozenset[str]] = {
     }.items()
 }
 
-# Parameters through which a file could reach code or other files: a function to call, a folder of
-# pickled results (joblib.Memory), documents given as file names.  Only these values are stored.
+# Parameters through which a file could run code or read other files: a function to call, a folder
+# of pickled results (joblib.Memory), documents given by file name.  They must have these values.
 PINNED: dict[str, dict[str, str | None]] = {
     "sklearn.pipeline.Pipeline": {"memory": None},
     "sklearn.preprocessing.FunctionTransformer": {"func": None, "inverse_func": None},
@@ -49,7 +49,7 @@ PINNED: dict[str, dict[str, str | None]] = {
     "sklearn.feature_extraction.text.TfidfVectorizer": {"input": "content"},
 }
 
-# Observers of the training, not part of the model.
+# Callbacks observe the training and are not part of the model.
 SKIPPED_ATTRIBUTES = frozenset({"_skl_callbacks"})
 
 NUMBER_TYPES = (
@@ -71,10 +71,7 @@ DTYPE = re.compile(r"[<>|][biufcmMUO]\d{0,9}(\[\d{0,9}[a-zA-Z]{1,2}\])?", re.ASC
 
 
 def class_name(cls: type) -> str | None:
-    """Name under which instances of `cls` are stored, or None when they may not be.
-
-    It is the public name: private modules move between versions.
-    """
+    """Public name under which instances of `cls` are stored, or None if they cannot be."""
     for module, names in SKLEARN_CLASSES.items():
         if cls.__name__ in names and getattr(import_module(module), cls.__name__) is cls:
             return f"{module}.{cls.__name__}"
@@ -82,12 +79,12 @@ def class_name(cls: type) -> str | None:
 
 
 def resolve_class(name: str) -> type:
-    """Class called `name`, if it is on the list; the opposite of `class_name`."""
+    """The class with this name, if it is on the list; the inverse of `class_name`."""
     module, _, short = name.rpartition(".")
     if short in SKLEARN_CLASSES.get(module, ()):
         return getattr(import_module(module), short)  # type: ignore[no-any-return]
     if not name.startswith("widemargin."):
-        raise ValueError(f"class {name!r} is not one that a model file may name")
+        raise ValueError(f"a model file must not hold the class {name!r}")
     return find_class(name)
 
 
@@ -99,19 +96,19 @@ def constructor_defaults(cls: type) -> dict[str, Any]:
 
 
 def is_key(key: Any) -> bool:
-    """Whether a dictionary or set of a model may have this key."""
+    """Whether a dictionary or set in a model may have this key."""
     if type(key) is tuple:
         return all(map(is_key, key))
     return key is None or isinstance(key, (bool, int, float, str, np.generic))
 
 
 def is_numeric(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of `dtype` become tensors: all but text, objects, records, long doubles."""
+    """Whether arrays of `dtype` become tensors: not text, objects, records or long doubles."""
     return dtype.kind in "biumM" or (dtype.kind in "fc" and dtype.char not in "gG")
 
 
 def storage_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Type of the tensor for an array of `dtype`: safetensors knows no dates, few complex."""
+    """Type of the tensor for an array of `dtype`: safetensors lacks dates and complex numbers."""
     if dtype.kind in "mM":
         return np.dtype("<i8")
     return np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype

@@ -1,14 +1,15 @@
 """The estimators of this package that a model file may hold, under their public names.
 
-A file says ``widemargin.SVC``, never where in the package that class is, so modules can move.
+A file names ``widemargin.SVC``, not the module in which that class is defined, so modules can
+move.  Gaters, experts and other helpers are named in the same way.
 """
 
 from importlib import import_module
 
 __all__ = ["CLASSES", "find_class", "public_name"]
 
-# Module that exports classes -> the classes.
-_HOMES = {
+# Module -> the classes that it exports.
+_EXPORTS = {
     "widemargin": (
         "HardMixtureClassifier HardMixtureRegressor HatEncoder KernelPerceptron LinearSVC "
         "LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor MarginPerceptron "
@@ -25,13 +26,13 @@ _HOMES = {
 #: Name in a file -> module that exports the class.
 CLASSES: dict[str, str] = {
     f"{'widemargin.dask' if module == 'widemargin.dask' else 'widemargin'}.{name}": module
-    for module, names in _HOMES.items()
+    for module, names in _EXPORTS.items()
     for name in names.split()
 }
 
 
 def public_name(cls: type) -> str | None:
-    """Name under which files hold instances of `cls`; None if they may not."""
+    """Name under which files hold instances of `cls`, or None if they cannot."""
     for name in (f"widemargin.{cls.__name__}", f"widemargin.dask.{cls.__name__}"):
         if name in CLASSES and cls.__module__.startswith("widemargin") and find_class(name) is cls:
             return name
@@ -39,7 +40,7 @@ def public_name(cls: type) -> str | None:
 
 
 def find_class(name: str) -> type:
-    """The class that files call `name`; the opposite of `public_name`."""
+    """The class with this name in files; the inverse of `public_name`."""
     if name not in CLASSES:
         raise ValueError(f"{name!r} is not an estimator of this version of widemargin")
     try:

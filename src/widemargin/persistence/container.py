@@ -1,4 +1,4 @@
-"""The file itself: a safetensors file whose metadata is a JSON header with a digest."""
+"""The format of the file: safetensors, with a JSON header and a digest in its metadata."""
 
 import hashlib
 import json
@@ -13,9 +13,9 @@ from safetensors.numpy import save_file
 
 from widemargin._runtime.files import PathLike, atomic_path
 from widemargin.persistence.decode import DECODING_ERRORS
-from widemargin.persistence.history import upgrade
+from widemargin.persistence.history import tensor_names, upgrade
 
-FORMAT = 2  # 1: classes under the names of their modules (history.py)
+FORMAT = 2  # format 1 named classes by their modules; `history` translates it
 MAX_HEADER_BYTES = 90_000_000  # safetensors reads headers of at most 100 MB
 
 Header = dict[str, Any]
@@ -23,22 +23,21 @@ Tensors = dict[str, np.ndarray]
 
 
 class ModelFileError(ValueError):
-    """A file is not a model that this version of widemargin can load; the message says why."""
+    """A file is not a model that this version of widemargin can load."""
 
 
 def damaged(path: PathLike, what: str) -> ModelFileError:
-    """Error for a file whose content cannot be right."""
+    """Error for a file with inconsistent content."""
     return ModelFileError(f"{path}: {what}; the file is damaged, get it again from its source")
 
 
 def versions() -> Header:
-    """Versions of the format and of the packages that decide what a file means."""
-    import widemargin  # here, because widemargin's own __init__ may import this module
+    """Versions of the format and of the packages that determine what a file means."""
+    from widemargin import __version__  # at call time: the package's __init__ imports this module
 
-    own = str(getattr(widemargin, "__version__", "unknown"))
     return {
         "format": FORMAT,
-        "widemargin": own,
+        "widemargin": __version__,
         "sklearn": sklearn.__version__,
         "numpy": np.__version__,
     }
@@ -54,10 +53,10 @@ def digest(header: Header, tensors: Tensors) -> str:
 
 
 def write(path: PathLike, model: Any, tensors: Tensors) -> None:
-    """Write the JSON tree of a model and its tensors to one file, all or nothing."""
+    """Write the JSON tree and the tensors of a model to one file, which is complete or absent."""
     header = versions() | {"model": model}
     text = json.dumps(header | {"digest": digest(header, tensors)}, allow_nan=False)
-    # The header is JSON inside JSON, and quotes are escaped a second time.
+    # The header is JSON inside JSON, so quotes are escaped a second time.
     if len(json.dumps(text)) + sum(map(len, tensors)) > MAX_HEADER_BYTES:
         raise ValueError("the model holds too much text for a model file; use pickle")
     with atomic_path(path) as temporary:
@@ -68,7 +67,7 @@ def write(path: PathLike, model: Any, tensors: Tensors) -> None:
 
 
 def read(path: PathLike) -> tuple[Header, Tensors]:
-    """Header, without its digest, and tensors of a file that is as it was written."""
+    """Header (without its digest) and tensors of a file that is unchanged since it was written."""
     header, tensors = _open(path, with_tensors=True)
     if header.pop("digest") != digest(header, tensors):
         raise damaged(path, "its digest does not match its content")
@@ -76,7 +75,7 @@ def read(path: PathLike) -> tuple[Header, Tensors]:
 
 
 def read_header(path: PathLike) -> tuple[Header, dict[str, str]]:
-    """Header, and dtype and shape of each tensor; the digest is not compared."""
+    """Header, and dtype and shape of each tensor; the digest is not checked."""
     return _open(path, with_tensors=False)
 
 
@@ -94,18 +93,18 @@ def _open(path: PathLike, *, with_tensors: bool) -> tuple[Header, dict[str, Any]
     except ModelFileError:
         raise
     except (SafetensorError, OSError, *DECODING_ERRORS) as error:
-        raise damaged(path, f"it is no complete model file ({error})") from error
+        raise damaged(path, f"not a complete model file ({error})") from error
 
 
 def _header(path: PathLike, metadata: Mapping[str, str] | None) -> Header:
     text = (metadata or {}).get("widemargin")
     if text is None:
         raise ModelFileError(
-            f"{path}: a safetensors file that widemargin did not write; give a model saved "
-            "with widemargin.persistence.save"
+            f"{path}: a safetensors file that widemargin did not write; use a model saved with "
+            "widemargin.save"
         )
     header: Header = _parse(text)
-    # The format comes first: a newer one may have other fields and another digest.
+    # Check the format first: a newer one may have other fields and another digest.
     if type(header["format"]) is not int or header["format"] < 1:
         raise damaged(path, f"it has the unknown format {header['format']!r}")
     if header["format"] > FORMAT:
@@ -119,12 +118,17 @@ def _header(path: PathLike, metadata: Mapping[str, str] | None) -> Header:
 
 
 def model_of(header: Header) -> Any:
-    """The JSON tree of the model, with the names that this version uses."""
+    """The JSON tree of the model, with the current names of classes, parameters and attributes."""
     return header["model"] if header["format"] == FORMAT else upgrade(header["model"])
 
 
+def removed_tensors(header: Header) -> set[str]:
+    """Names of the tensors of attributes that this version no longer has."""
+    return tensor_names(header["model"]) - tensor_names(model_of(header))
+
+
 def _parse(text: str) -> Any:
-    """JSON without Python's additions ``NaN`` and ``Infinity``, which are never written."""
+    """JSON without Python's extensions ``NaN`` and ``Infinity``, which are never written."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is not JSON")

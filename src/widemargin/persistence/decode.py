@@ -1,7 +1,7 @@
-"""The JSON tree of a model file back into an estimator, trusting nothing in it.
+"""From the JSON tree of a model file, which is not trusted, to an estimator.
 
-Nothing in the tree is ever executed: a class is looked up in a fixed list, made without calling
-its constructor, and given its attributes.  The format is that of `_encode`.
+Nothing in the tree is executed: a class is looked up in a fixed list, an instance is made without
+calling its constructor, and its attributes are set.  `encode` describes the format.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from scipy.interpolate import BSpline
 from widemargin._runtime.files import checked_sparse
 from widemargin.persistence import allowed
 
-# What broken or hostile content can raise below, in NumPy, SciPy and the JSON parser included.
+# Errors that broken or hostile content can cause here, in NumPy, in SciPy and in the JSON parser.
 DECODING_ERRORS = (
     ArithmeticError,
     AttributeError,
@@ -31,9 +31,9 @@ SIMPLE_KINDS = ("int", "float", "str_", "scalar", "dtype", "type")
 class Decoder:
     """Builds values from nodes; there is one method ``kind_*`` for each kind of node.
 
-    Every node is checked for its exact fields, their types and sizes before it is used; anything
-    unexpected is a ValueError that names the place.  `used` (tensors) and `sklearn_classes` tell
-    what it met on the way.
+    The fields of every node, their types and sizes are checked before it is used.  Anything
+    unexpected raises a ValueError that names the place.  `used` collects the names of tensors and
+    `sklearn_classes` those of scikit-learn classes.
     """
 
     def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
@@ -141,14 +141,14 @@ class Decoder:
         if dtype.kind != "U" or dtype.itemsize * len(items) > allowed.MAX_TEXT_BYTES:
             raise ValueError(f"improper array of strings at {where}")
         if any(not isinstance(item, str) or 4 * len(item) > dtype.itemsize for item in items):
-            raise ValueError(f"element that is no string of type {dtype} at {where}")
+            raise ValueError(f"element that is not a string of type {dtype} at {where}")
         return np.array(items, dtype).reshape(shape)
 
     def kind_objects(self, node: Any, where: str) -> np.ndarray:
         _check_fields(node, ("shape", "items"), where)
         items = self._items(node["items"], where)
         array = np.empty(len(items), object)
-        for i, item in enumerate(items):  # np.array(items) would merge arrays among the items
+        for i, item in enumerate(items):  # np.array(items) would merge items that are arrays
             array[i] = item
         return array.reshape(_shape(node["shape"], len(items), where))
 
@@ -172,16 +172,16 @@ class Decoder:
         if params.keys() & state.keys():
             raise ValueError(f"attribute of {name} given twice")
         if any(params[key] != value for key, value in allowed.PINNED.get(name, {}).items()):
-            raise ValueError(f"{name} with a parameter that a model file may not set")
+            raise ValueError(f"{name} with a parameter that a model file must not set")
         if name.startswith("sklearn."):
             self.sklearn_classes.add(cls.__name__)
-        estimator: Any = object.__new__(cls)  # no constructor runs
+        estimator: Any = object.__new__(cls)  # does not call the constructor
         vars(estimator).update(params | state)
         self._estimators[number] = estimator
         return estimator
 
     def kind_same(self, node: Any, where: str) -> Any:
-        # Only finished estimators are listed, so no cycle can be made.
+        # Only complete estimators are listed, so there can be no cycle.
         return self._estimators[_field(node, "id", int, where)]
 
     def _items(self, nodes: list[Any], where: str) -> list[Any]:
@@ -195,7 +195,7 @@ class Decoder:
 
 
 def summary(node: Any) -> Any:
-    """Value of a small node as plain Python, or a short text; nothing is built."""
+    """Value of a small node, or a short description; no estimator or array is built."""
     if isinstance(node, list):
         return [summary(item) for item in node]
     if not isinstance(node, dict):
@@ -216,10 +216,10 @@ def summary(node: Any) -> Any:
 
 
 def _complete(params: dict[str, Any], cls: type, name: str) -> None:
-    """Give parameters that are newer than the file their defaults; refuse unknown ones."""
+    """Set parameters that are newer than the file to their defaults; refuse unknown ones."""
     defaults = allowed.constructor_defaults(cls)
     if unknown := params.keys() - defaults.keys():
-        # It may change the predictions: leaving it out would load another model.
+        # Ignoring a parameter could change the predictions.
         raise ValueError(f"{name} has no parameter {min(unknown)!r} in this version")
     for parameter, default in defaults.items():
         if params.setdefault(parameter, default) is inspect.Parameter.empty:
@@ -232,10 +232,10 @@ def _check_fields(node: Any, names: tuple[str, ...], where: str) -> None:
 
 
 def _field(node: Any, name: str, cls: type, where: str) -> Any:
-    """The only field of a node, of type `cls`."""
+    """The single field of a node, which must have type `cls`."""
     _check_fields(node, (name,), where)
     if type(node[name]) is not cls:
-        raise ValueError(f"{name} of a {node['kind']} at {where} is no {cls.__name__}")
+        raise ValueError(f"{name} of a {node['kind']} at {where} is not a {cls.__name__}")
     return node[name]
 
 

@@ -1,8 +1,8 @@
-"""Fitted estimators as plain data: a JSON tree and a dictionary of arrays.
+"""From a fitted estimator to a JSON tree and a dictionary of arrays.
 
-A value is written as JSON where JSON can hold it (``None``, booleans, 64-bit integers, finite
-floats, strings, lists) and otherwise as an object ``{"kind": ..., ...}``.  Large arrays leave the
-tree and become tensors, which the tree names.
+A value is written as JSON if JSON can hold it (``None``, booleans, 64-bit integers, finite floats,
+strings, lists), otherwise as an object ``{"kind": ..., ...}``.  Arrays of numbers become tensors,
+and the tree refers to them by name.
 """
 
 import json
@@ -20,7 +20,7 @@ from widemargin.persistence import allowed
 
 
 class Encoder:
-    """Turns an estimator into a JSON tree; `tensors` collects the arrays that the tree names."""
+    """Turns an estimator into a JSON tree; `tensors` collects the arrays by name."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, np.ndarray] = {}
@@ -29,11 +29,11 @@ class Encoder:
         self._n_estimators = 0
 
     def encode(self, value: Any, path: str) -> Any:
-        """JSON node of `value`; `path` is its place in the model, for messages and tensors."""
+        """JSON node of `value`; `path` is its place in the model, for messages and tensor names."""
         if value is None or type(value) in (bool, str):
             return value
         if type(value) is int:
-            # Beyond 64 bits decimal digits get slow (and Python refuses 4300 of them).
+            # Beyond 64 bits, decimal digits are slow, and Python refuses more than 4300 of them.
             return value if -(2**63) <= value < 2**63 else {"kind": "int", "hex": hex(value)}
         if type(value) is float:
             return value if math.isfinite(value) else {"kind": "float", "text": repr(value)}
@@ -131,7 +131,7 @@ class Encoder:
         return node
 
     def _sparse(self, value: Any, path: str) -> dict[str, Any]:
-        # SciPy allows room behind the last entry; the file does not keep it.
+        # SciPy allows unused entries after the last one; the file leaves them out.
         n_entries = int(value.indptr[-1])
         parts = {"data": value.data[:n_entries], "indices": value.indices[:n_entries]}
         parts["indptr"] = value.indptr
@@ -148,7 +148,7 @@ class Encoder:
             if getattr(value, parameter) != pinned:
                 raise TypeError(
                     f"{_join(path, parameter)}={getattr(value, parameter)!r} cannot be stored in a "
-                    f"widemargin file, which holds no code and names no files; set it to "
+                    "widemargin file, which holds no code and no file names; set it to "
                     f"{pinned!r}, or use pickle"
                 )
         names = allowed.constructor_defaults(type(value))
@@ -164,7 +164,7 @@ class Encoder:
 
 def _to_tensor(array: np.ndarray) -> np.ndarray:
     storage = allowed.storage_dtype(array.dtype)
-    if array.dtype.kind == "c":  # real and imaginary parts on a last axis
+    if array.dtype.kind == "c":  # the last axis holds the real and imaginary parts
         return array.reshape(*array.shape, 1).view(storage)
     return array.view(storage)
 
@@ -174,7 +174,7 @@ def _join(path: str, attribute: str) -> str:
 
 
 def _refusal(value: Any, path: str) -> str:
-    """Why `value` is not stored, and what to do."""
+    """Message that says why `value` cannot be stored, and what to do."""
     what = f"{path or 'the model'} is a {type(value).__module__}.{type(value).__qualname__}"
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return f"{what}, whose state is not stored; set it to an integer or None before saving"
@@ -189,4 +189,4 @@ def _refusal(value: Any, path: str) -> str:
         )
     if callable(value):
         return f"{what}; widemargin files hold no code. Use a named option, or pickle"
-    return f"{what}, which widemargin files do not hold; replace or delete it, or use pickle"
+    return f"{what}, which widemargin files cannot hold; replace or delete it, or use pickle"

@@ -1,4 +1,4 @@
-"""Training on files that are larger than memory: chunks, checkpoints, one pass after the other."""
+"""Training on files larger than memory: streams of chunks, several passes, checkpoints."""
 
 from widemargin.streaming.checkpoint import Checkpoint
 from widemargin.streaming.chunk import Chunk, Position

@@ -1,4 +1,4 @@
-"""Checkpoints: a model, and where in a stream its training stands."""
+"""`Checkpoint`: a model and the position in a stream up to which it is trained."""
 
 from dataclasses import asdict, astuple
 from pathlib import Path
@@ -9,32 +9,35 @@ from sklearn.base import BaseEstimator
 from widemargin._runtime.files import PathLike
 from widemargin.persistence import ModelFileError, load, save
 from widemargin.streaming.chunk import Position
-from widemargin.streaming.facts import Facts
+from widemargin.streaming.first_pass import FirstPassResult
 from widemargin.streaming.source import Stream
+from widemargin.tables.errors import Argument, ArgumentError
 from widemargin.training.model import comparable
 
 __all__ = ["Checkpoint"]
 
+RESUME = Argument("resume", True)
+
 
 class Checkpoint(BaseEstimator):  # type: ignore[misc]
-    """State of a training on a stream; `widemargin.load` reads its file.
+    """The state of training on a stream; `widemargin.load` reads its file.
 
     Parameters
     ----------
     model : estimator
-        The model as trained so far.
+        The model trained so far.
     training : bool
-        Whether the first pass, if there was one, is over.
+        Whether training has begun; False during a first pass.
     position : list of int
-        The fields of the `Position` up to which it was trained, or the first pass has come.
+        The fields of the `Position` that training, or the first pass, has reached.
     facts : dict or None
         What the first pass has found.
     rows : int
         Rows trained on, over all epochs.
     seconds : float
-        Time it took.
+        Training time.
     first_epoch : int
-        Epochs of the model before.
+        Epochs that the model had been trained for before this stream.
     files : list
         Name and size of each file.
     settings : dict
@@ -76,30 +79,30 @@ class Checkpoint(BaseEstimator):  # type: ignore[misc]
         return Position(*self.position)
 
     def move(self, position: Position) -> None:
-        """Goes on to a position."""
+        """Set the position."""
         self.position = list(astuple(position))
 
-    def found(self) -> Facts:
+    def found(self) -> FirstPassResult:
         """What the first pass has found so far."""
-        return Facts(**(self.facts or {}))
+        return FirstPassResult(**(self.facts or {}))
 
     def write(self, path: PathLike) -> None:
-        """Writes the file, all or nothing."""
+        """Write the file, which is complete or absent."""
         try:
             save(self, path)
         except TypeError as error:
             raise TypeError(
                 f"checkpoint={str(path)!r} cannot hold this {type(self.model).__name__}: {error}; "
-                "or train without checkpoint="
+                "or train without a checkpoint"
             ) from error
 
     @classmethod
     def read(cls, path: PathLike, model: Any, stream: Stream) -> "Checkpoint":
-        """The checkpoint in a file, if it is one of this model and this stream."""
+        """The checkpoint in a file, which must belong to this model and this stream."""
         state = load(path)
         if not isinstance(state, cls):
             raise ModelFileError(
-                f"{path}: holds a {type(state).__name__} and no checkpoint; name another file"
+                f"{path}: holds a {type(state).__name__}, not a checkpoint; name another file"
             )
         state._check(path)
         state._check_model(path, model)
@@ -111,7 +114,7 @@ class Checkpoint(BaseEstimator):  # type: ignore[misc]
         return state
 
     def _check(self, path: PathLike) -> None:
-        """Refuse values that no training writes."""
+        """Refuse values that training never writes."""
         counts = [self.rows, self.first_epoch, *self.position]
         proper = (
             len(self.position) == 6
@@ -119,47 +122,52 @@ class Checkpoint(BaseEstimator):  # type: ignore[misc]
             and type(self.training) is bool
             and type(self.seconds) is float
             and type(self.settings) is dict
-            and (self.facts is None or self.facts.keys() == asdict(Facts()).keys())
+            and (self.facts is None or self.facts.keys() == asdict(FirstPassResult()).keys())
             and all(type(f) is list and len(f) == 2 for f in self.files)
         )
         if not proper or self.place.file >= max(1, len(self.files)):
-            raise ModelFileError(f"{path}: is no proper checkpoint; delete it and start again")
+            raise ModelFileError(f"{path}: not a valid checkpoint; delete it and start again")
 
     def _check_model(self, path: PathLike, model: Any) -> None:
         if type(self.model) is not type(model):
             raise ValueError(
-                f"{path}: is a checkpoint of a {type(self.model).__name__}, the model is a "
-                f"{type(model).__name__}; give such a model, or name another checkpoint"
+                f"{path}: is a checkpoint of a {type(self.model).__name__}, but the model is a "
+                f"{type(model).__name__}; use the same model, or name another checkpoint"
             )
         saved, now = (m.get_params(deep=False) for m in (self.model, model))
         for name in now:
             if comparable(saved[name]) != comparable(now[name]):
                 raise ValueError(
-                    f"{path}: has {name}={saved[name]!r}, the model {name}={now[name]!r}; give the "
-                    "same model, or name another checkpoint"
+                    f"{path}: has {name}={saved[name]!r}, but the model has {name}={now[name]!r}; "
+                    "use the same model, or name another checkpoint"
                 )
 
     def _check_stream(self, path: PathLike, stream: Stream) -> None:
         now = stream.settings()
         for name, value in now.items():
             if self.settings.get(name) != value:
-                raise ValueError(
-                    f"{path}: the stream had {name}={self.settings.get(name)!r}, now it has "
-                    f"{name}={value!r}; make the same stream, or start again without resume"
+                raise ArgumentError(
+                    f"{path}: the stream had ",
+                    Argument(name, self.settings.get(name)),
+                    ", but now it has ",
+                    Argument(name, value),
+                    "; use the same settings, or start again without ",
+                    RESUME,
                 )
         names = [file.name for file in stream.files]
         if [name for name, _ in self.files] != names:
             raise ValueError(
-                f"{path}: the stream had {len(self.files)} files, {_few(self.files)}; now it has "
-                f"{len(names)}; give the same files in the same order, or start again"
+                f"{path}: the stream had {len(self.files)} files, {_few(self.files)}, but now it "
+                f"has {len(names)}; use the same files in the same order, or start again"
             )
-        # Files that were read must be the same; a damaged one may have been mended.
+        # Files that were read completely must not change; a later one may have been repaired.
         read = len(names) if self.place.epoch else self.place.file
         for (name, size), found in zip(self.files[:read], stream.sizes, strict=False):
             if size != found:
-                raise ValueError(
-                    f"{path}: {name} had {size} bytes when it was read and now has {found}; start "
-                    "again without resume"
+                raise ArgumentError(
+                    f"{path}: {name} had {size} bytes when it was read, but now has {found}; start "
+                    "again without ",
+                    RESUME,
                 )
         self.files = [[f.name, s] for f, s in zip(stream.files, stream.sizes, strict=True)]
 
@@ -169,8 +177,8 @@ def _few(files: Any) -> str:
 
 
 def check_new(path: PathLike) -> None:
-    """Refuse to write over a checkpoint that nobody asked to go on from."""
+    """Refuse to overwrite a checkpoint from which the user did not ask to continue."""
     if Path(path).exists():
         raise FileExistsError(
-            f"{path}: there is a checkpoint already; go on from it with resume=True, or delete it"
+            f"{path}: this checkpoint exists; continue from it with {RESUME}, or delete it"
         )

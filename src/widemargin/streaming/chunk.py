@@ -1,4 +1,4 @@
-"""Where a stream is, and what it yields."""
+"""Chunks, which a stream yields, and positions, at which it can be restarted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ __all__ = ["Chunk", "Position"]
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """A border between two chunks, from which a stream can be started again.
+    """A boundary between two chunks, at which a stream can be restarted.
 
     Attributes
     ----------
     epoch : int
-        Passes over all files that are complete.
+        Number of complete passes over all files.
     file : int
-        Number of the file, from 0.
+        Number of the file, counted from 0.
     offset, line : int
-        Bytes (after decompression) and lines of a text file before the border.
+        Bytes (after decompression) and lines of a text file before the boundary.
     row_group, row : int
-        Row groups of a Parquet file before the border, and rows of the next one.
+        Row groups of a Parquet file before the boundary, and rows of the next one.
     """
 
     epoch: int = 0
@@ -35,20 +35,20 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some consecutive rows of a stream.
+    """Consecutive rows of a stream.
 
     Attributes
     ----------
     X : ndarray or CSR array of shape (n_rows, n_features)
-        The inputs, finite.
+        The inputs; all values are finite.
     y : ndarray of shape (n_rows,)
         The target.
     start, stop : Position
-        Where the chunk begins and where the next one does.
+        Where this chunk and the next one begin.
     bytes_read : int
-        Bytes of the file, as it is stored, that were read up to the end of the chunk.
+        Bytes of the file, as stored, that were read up to the end of the chunk.
     where : callable
-        The place of a row of the chunk, counted from 0, in words.
+        ``where(row)`` names the file and the line or row group of a row, counted from 0.
     """
 
     X: Any

@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files as the arrays of a chunk."""
+"""The columns of CSV and Parquet files, and how they become the arrays of a chunk."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin.tables import DataFileError, table_encoder, text_columns
-from widemargin.tables.arrow import MISSING, clean, features, floats, is_text, target_array
+from widemargin.tables import table_encoder, text_columns
+from widemargin.tables.arrow import MISSING_VALUES, clean, features, floats, is_text, target_array
+from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import require_pyarrow
 from widemargin.tables.readers import check_names
 from widemargin.tables.table import find_column
@@ -19,8 +20,8 @@ Where = Callable[[int], str]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the user asked for, before a file was opened."""
+class ColumnOptions:
+    """What the user asked of the columns, before any file is opened."""
 
     target: str | int
     columns: tuple[str | int, ...] | None
@@ -31,12 +32,12 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a stream, as its first chunk and the user's wishes settle them."""
+    """The columns of a stream, which its first chunk and the user's options determine."""
 
     inputs: tuple[str, ...]
     target: str
-    text: frozenset[str]  # columns, the target included, that are read as text
-    types: dict[str, Any]  # Arrow types that CSV text is read as
+    text: frozenset[str]  # columns that are read as text; may include the target
+    types: dict[str, Any]  # Arrow types for parsing CSV text
     encoder: Any
     dtype: Any
     parse: bool  # CSV: strings may hold numbers and missing values
@@ -50,7 +51,7 @@ class Schema:
         """Refuse a file that lacks a column."""
         if absent := [name for name in self.names if name not in names]:
             raise DataFileError(
-                f"{path}: lacks the column {absent[0]!r} of the first file; give files with the "
+                f"{path}: lacks the column {absent[0]!r} of the first file; all files need the "
                 "same columns"
             )
 
@@ -85,13 +86,14 @@ class Schema:
         missing = pa.compute.is_null(column, nan_is_null=True)
         if (row := pa.compute.index(missing, True).as_py()) >= 0:
             raise DataFileError(
-                f"{where(row)}: the target {self.target!r} is missing; fill it in, or remove it"
+                f"{where(row)}: the target {self.target!r} is missing; fill it in, or drop the row"
             )
         if is_text(column) and self.target not in self.text:
             row = _first_word(column)
             raise DataFileError(
-                f"{where(row)}: the target is {column[row].as_py()!r}, not a number as "
-                "others; mend it, or name all classes, as text, in classes="
+                f"{where(row)}: the target is {column[row].as_py()!r}, where others are numbers; "
+                "fix the row, or name all classes, as text, with ",
+                Argument("classes"),
             )
         return target_array(column, self.target)
 
@@ -115,72 +117,75 @@ class Schema:
             what = "missing" if np.isnan(values[bad[0]]) else f"infinite as {self.dtype}"
             raise DataFileError(
                 f"{where(int(bad[0]))}: column {name!r} is {what}, where the first chunk has "
-                "numbers only; fill it in, or give encoder= a fitted table_encoder"
+                "only numbers; fill it in, or (in Python) pass a fitted table_encoder as ",
+                Argument("encoder"),
             )
 
     def _not_a_number(self, name: str, column: Any, where: Where) -> DataFileError:
         row = _first_word(column)
         return DataFileError(
-            f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where the rows before "
-            "have numbers; mend the value, or leave it empty"
+            f"{where(row)}: column {name!r} holds {column[row].as_py()!r} where earlier rows have "
+            "numbers; fix the value, or leave it empty"
         )
 
 
 def is_number(text: str | None) -> bool:
     """Whether a value of a CSV file is a number, or missing."""
-    if text is None or text.strip() in MISSING:
+    if text is None or text.strip() in MISSING_VALUES:
         return True
     try:
         float(text)
     except ValueError:
         return False
-    return "_" not in text  # Python's own notation
+    return "_" not in text  # Python reads 1_000 as a number; data files do not mean it
 
 
 def _first_word(column: Any) -> int:
-    """The first row of a column of text that holds no number."""
+    """The first row of a text column that does not hold a number."""
     return next(row for row, value in enumerate(column.to_pylist()) if not is_number(value))
 
 
-def learn(table: Any, path: Path, wanted: Wanted, *, parse: bool) -> Schema:
-    """The schema that the first rows of a stream suggest."""
+def infer_schema(table: Any, path: Path, options: ColumnOptions, *, parse: bool) -> Schema:
+    """The schema that the first rows of a stream imply."""
     names = [str(name).strip() for name in table.column_names]
     check_names(names, path)
     table = table.rename_columns(names)
-    target = names[find_column(names, wanted.target, path)]
-    if wanted.columns is None:
+    target = names[find_column(names, options.target, path)]
+    if options.columns is None:
         inputs = tuple(name for name in names if name != target)
     else:
-        inputs = tuple(names[find_column(names, column, path)] for column in wanted.columns)
+        inputs = tuple(names[find_column(names, column, path)] for column in options.columns)
     if not inputs or target in inputs:
         raise DataFileError(
             f"{path}: needs a target and at least one other column as input; the target is "
             f"{target!r}, the inputs are {list(inputs)!r}"
         )
-    encoded = text_columns(wanted.encoder) if hasattr(wanted.encoder, "transform") else None
-    text = frozenset(encoded or ()) | ({target} if wanted.target_is_text else set())
-    rough = Schema(inputs, target, text, {}, None, wanted.dtype, parse)
+    encoded = text_columns(options.encoder) if hasattr(options.encoder, "transform") else None
+    text = frozenset(encoded or ()) | ({target} if options.target_is_text else set())
+    rough = Schema(inputs, target, text, {}, None, options.dtype, parse)
     columns = rough.columns_of(table, path)
     if encoded is None:
         text |= {name for name in inputs if is_text(columns[name])}
-    if wanted.target_is_text is None and is_text(columns[target]):
+    if options.target_is_text is None and is_text(columns[target]):
         text |= {target}
-    encoder = wanted.encoder
+    encoder = options.encoder
     if isinstance(encoder, str):  # "auto"
         encoder = _encoder(columns, inputs, path)
     elif encoder is None and (words := sorted(text & set(inputs))):
         raise DataFileError(
-            f"{path}: column {words[0]!r} holds text; use encoder='auto', or name the columns "
-            "of numbers in columns="
+            f"{path}: column {words[0]!r} holds text; use ",
+            Argument("encoder", "auto"),
+            ", or name only columns of numbers in ",
+            Argument("columns"),
         )
     types = {name: _type(table.column(name).type, name in text) for name in (*inputs, target)}
     if target not in text:
-        del types[target]  # whole numbers stay whole
-    return Schema(inputs, target, text, types, encoder, wanted.dtype, parse)
+        del types[target]  # integers stay integers
+    return Schema(inputs, target, text, types, encoder, options.dtype, parse)
 
 
 def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
-    """A fitted encoder if there is text, a truth value or a gap among the inputs, else None."""
+    """A fitted encoder if some inputs are text, booleans or missing, otherwise None."""
     pa = require_pyarrow()
     chosen = [columns[name] for name in inputs]
     plain = not any(is_text(c) or pa.types.is_boolean(c.type) for c in chosen)
@@ -191,7 +196,7 @@ def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
 
 
 def _type(inferred: Any, text: bool) -> Any:
-    """The Arrow type to read a CSV column as, so that it does not change from chunk to chunk."""
+    """The Arrow type of a CSV column, the same for all chunks."""
     pa = require_pyarrow()
     if text or pa.types.is_string(inferred):
         return pa.string()
@@ -205,5 +210,5 @@ def _check_infinite(columns: dict[str, Any], where: Where) -> None:
             row = pa.compute.index(pa.compute.is_inf(column), True).as_py()
             if row >= 0:
                 raise DataFileError(
-                    f"{where(row)}: column {name!r} is infinite; mend it, or leave it empty"
+                    f"{where(row)}: column {name!r} is infinite; fix it, or leave it empty"
                 )

@@ -1,4 +1,4 @@
-"""Which files a stream consists of."""
+"""The files of a stream: found by name, folder or pattern, all of one format."""
 
 import glob
 import os
@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from widemargin._runtime.files import PathLike
-from widemargin.tables import DataFileError
+from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import format_of
 
-STREAMED = ("svmlight", "csv", "tsv", "parquet")
+STREAMED_FORMATS = ("svmlight", "csv", "tsv", "parquet")
 
 
 def find_files(paths: PathLike | Iterable[PathLike], format: str | None) -> tuple[Path, ...]:
-    """The files that `paths` name: files, folders of them, patterns with ``*``; in this order."""
+    """The files that `paths` names, in order; each is a file, a folder or a pattern with ``*``."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files = [file for path in given for file in _expand(Path(path), format)]
     if not files:
@@ -23,9 +23,9 @@ def find_files(paths: PathLike | Iterable[PathLike], format: str | None) -> tupl
 
 def _expand(path: Path, format: str | None) -> list[Path]:
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if _is_part(file, format))
+        files = sorted(file for file in path.iterdir() if _is_data(file, format))
         if not files:
-            raise DataFileError(f"{path}: the folder holds no data files; give another, or files")
+            raise DataFileError(f"{path}: the folder holds no data files; name another, or files")
         return files
     if path.exists():
         return [path]
@@ -36,12 +36,12 @@ def _expand(path: Path, format: str | None) -> list[Path]:
     return files
 
 
-def _is_part(file: Path, format: str | None) -> bool:
-    """Whether a file of a folder is data; programs mark others with a dot or an underscore."""
+def _is_data(file: Path, format: str | None) -> bool:
+    """Whether a file of a folder holds data; other files start with a dot or an underscore."""
     if file.name.startswith((".", "_")) or not file.is_file():
         return False
     try:
-        return format is not None or format_of(file, None) in STREAMED
+        return format is not None or format_of(file, None) in STREAMED_FORMATS
     except DataFileError:
         return False
 
@@ -51,14 +51,15 @@ def common_format(files: tuple[Path, ...], format: str | None) -> str:
     formats = {file: format_of(file, format) for file in files}
     kind = formats[files[0]]
     for file, other in formats.items():
-        if other not in STREAMED:
+        if other not in STREAMED_FORMATS:
             raise DataFileError(
-                f"{file}: {other} files are read at once; use read_table, or write svmlight, CSV "
+                f"{file}: {other} files cannot be streamed; use read_table, or write svmlight, CSV "
                 "or Parquet files"
             )
         if other != kind:
             raise DataFileError(
-                f"{file}: is {other} where {files[0]} is {kind}; one stream has one format: make "
-                "two streams, or set format="
+                f"{file}: is {other}, but {files[0]} is {kind}; a stream has one format: make two "
+                "streams, or name the format with ",
+                Argument("format"),
             )
     return kind

@@ -1,4 +1,4 @@
-"""`stream`: arguments checked, files found."""
+"""`stream`: checks the arguments and finds the files."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,10 +7,11 @@ import numpy as np
 
 from widemargin._runtime.files import PathLike
 from widemargin._typing import ArrayLike
-from widemargin.datasets.common import check_dtype
-from widemargin.streaming.columns import Wanted
+from widemargin.datasets.common import check_count, check_dtype
+from widemargin.streaming.columns import ColumnOptions
 from widemargin.streaming.files import common_format, find_files
 from widemargin.streaming.source import Stream
+from widemargin.tables.errors import Argument, ArgumentError
 
 __all__ = ["stream"]
 
@@ -37,25 +38,25 @@ def stream(
         Files, folders of files (read in the order of their names), patterns such as
         ``"part-*.parquet"``.  Text may be compressed (.gz, .bz2, .xz).
     target : str, int or None, default=None
-        Name or position of the target column.  svmlight files have their own.
+        Name or position of the target column.  The target of svmlight files is always the label.
     format : {"svmlight", "csv", "tsv", "parquet"} or None, default=None
-        For files whose suffix does not tell it.
+        Format of files with another suffix.
     columns : sequence of str or int, optional
-        The input columns; by default all but the target.  Of Parquet files only these are read.
+        The input columns; by default all but the target.  Only these are read from Parquet files.
     classes : array-like, optional
-        Every class there is.  A row of another class is then an error that names its place.
+        All classes.  A row of another class then raises an error that names its place.
     encoder : "auto", transformer or None, default="auto"
-        What turns text and missing values of tables into numbers: a fitted `table_encoder`, or
-        "auto", one that is fitted to the first chunk if that has text or missing values.
+        Turns text and missing values of tables into numbers.  It is a fitted `table_encoder`, or
+        "auto": a new one is fitted to the first chunk if that has text or missing values.
     chunk_rows : int or None, default=None
-        Rows of a chunk (lines, in text files).  None: some 32 MB of inputs, or 16 MB of text.
+        Rows per chunk (lines, in text files).  None means about 32 MB of inputs or 16 MB of text.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the inputs.
     header : bool, default=True
-        Whether the first line of a CSV file names the columns; if not, they are c0, c1, ...
+        Whether the first line of a CSV file names the columns.  If not, they are called c0, c1, ...
     n_features, index_base : int or None, default=None
-        Number of columns of svmlight files, and the number (0 or 1) of the first.  What is not
-        given is found in a first pass.
+        Number of columns of svmlight files, and the number (0 or 1) of the first.  If one of them
+        is None, a first pass finds it.
 
     Returns
     -------
@@ -83,32 +84,31 @@ def stream(
     kind = common_format(files, format)
     if kind == "svmlight":
         if target not in (None, "label"):
-            raise ValueError(f"target={target!r}: that of svmlight files is the label of each line")
+            raise ArgumentError(
+                f"{files[0]}: the target is the label of each line; leave out ",
+                Argument("target", target),
+            )
         target = "label"
     if target is None:
-        raise ValueError(f"target=None: name the target column of {files[0]}")
+        raise ArgumentError(
+            f"{files[0]}: the target column is not known; name it with ", Argument("target")
+        )
     if not (encoder is None or encoder == "auto" or hasattr(encoder, "transform")):
         raise ValueError(f"encoder={encoder!r}; use 'auto', a fitted table_encoder, or None")
     if index_base not in (None, 0, 1):
-        raise ValueError(f"index_base={index_base!r}; use 0, 1 or None (found in a first pass)")
+        raise ValueError(f"index_base={index_base!r}; use 0, 1 or None (a first pass finds it)")
     labels = None if classes is None else np.unique(np.asarray(classes))
     text = None if labels is None else labels.dtype.kind in "US"
     chosen = None if columns is None else tuple(columns)
     return Stream(
         files,
         kind,
-        Wanted(target, chosen, encoder, text, check_dtype(dtype)),
+        ColumnOptions(target, chosen, encoder, text, check_dtype(dtype)),
         labels,
-        chunk_rows=_count(chunk_rows, "chunk_rows"),
+        chunk_rows=None if chunk_rows is None else check_count("chunk_rows", chunk_rows),
         header=bool(header),
-        n_features=_count(n_features, "n_features") if kind == "svmlight" else None,
+        n_features=None
+        if n_features is None or kind != "svmlight"
+        else check_count("n_features", n_features),
         index_base=index_base if kind == "svmlight" else None,
     )
-
-
-def _count(value: Any, name: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name}={value!r}; give a whole number >= 1, or None")
-    return int(value)

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from widemargin.streaming.chunk import Chunk, Position
-from widemargin.streaming.columns import Schema, Wanted, learn
+from widemargin.streaming.columns import ColumnOptions, Schema, infer_schema
 from widemargin.tables import DataFileError
 from widemargin.tables.formats import require_pyarrow
 
-CHUNK_BYTES = 2**25  # of inputs, if the user does not say how many rows
-FEWEST_ROWS = 256
-LARGE_GROUP = 2**27  # bytes of a row group from which on it is read piece by piece, which is slower
-BUFFER_BYTES = 2**18  # of each column then
+CHUNK_BYTES = 2**25  # inputs of a chunk, unless the user sets the number of rows
+MIN_CHUNK_ROWS = 256
+LARGE_ROW_GROUP_BYTES = 2**27  # larger row groups are read through buffers, which is slower
+COLUMN_BUFFER_BYTES = 2**18  # buffer of each column of a large row group
 
 
 @dataclass(frozen=True)
-class Part:
+class RowRange:
     """Consecutive rows of one row group."""
 
     batch: Any
@@ -27,36 +27,38 @@ class Part:
 
     @property
     def stop(self) -> int:
-        """The row of the group behind the last."""
+        """The row of the group after the last one here."""
         return self.row + int(self.batch.num_rows)
 
-    def cut(self, count: int) -> "tuple[Part, Part]":
-        """The first rows, and the rest."""
+    def cut(self, count: int) -> "tuple[RowRange, RowRange]":
+        """The first `count` rows, and the rest."""
         rest = replace(self, batch=self.batch.slice(count), row=min(self.row + count, self.stop))
         return replace(self, batch=self.batch.slice(0, count)), rest
 
 
 @dataclass(frozen=True)
 class ParquetReader:
-    """Reads Parquet files; `schema` is None until the first rows were seen."""
+    """Reads Parquet files; `schema` is None until `infer_schema` has seen the first rows."""
 
-    wanted: Wanted
+    options: ColumnOptions
     chunk_rows: int | None
     schema: Schema | None = None
 
-    def learn(self, path: Path) -> "ParquetReader | None":
-        """The reader that knows the columns, or None if the file has no rows."""
+    def infer_schema(self, path: Path) -> "ParquetReader | None":
+        """A reader that knows the columns, or None if the file has no rows."""
         pa, file = require_pyarrow(), _open(path)
         with file:
             rows = self._rows(len(file.schema_arrow.names))
-            parts = next(self._together(_parts(file, path, Position(), rows, None), rows), None)
-        if parts is None:
+            ranges = next(
+                self._grouped(_row_ranges(file, path, Position(), rows, None), rows), None
+            )
+        if ranges is None:
             return None
-        table = pa.Table.from_batches([part.batch for part in parts])
-        return replace(self, schema=learn(table, path, self.wanted, parse=False))
+        table = pa.Table.from_batches([piece.batch for piece in ranges])
+        return replace(self, schema=infer_schema(table, path, self.options, parse=False))
 
     def chunks(self, path: Path, start: Position, *, only_target: bool = False) -> Iterator[Chunk]:
-        """The chunks of a file from `start` on."""
+        """The chunks of a file, starting at `start`."""
         pa, schema = require_pyarrow(), self.schema
         assert schema is not None
         rows = self._rows(len(schema.inputs))
@@ -66,29 +68,29 @@ class ParquetReader:
             schema.check_present(names, path)
             columns = [names[name] for name in schema.names]
             place = _Place(file, path)
-            for parts in self._together(_parts(file, path, start, rows, columns), rows):
-                table = pa.Table.from_batches([part.batch for part in parts])
+            for ranges in self._grouped(_row_ranges(file, path, start, rows, columns), rows):
+                table = pa.Table.from_batches([piece.batch for piece in ranges])
                 table = table.select(columns).rename_columns(schema.names)
-                where = _Rows(path, tuple((p.row_group, p.row, p.batch.num_rows) for p in parts))
+                where = _Rows(path, tuple((p.row_group, p.row, p.batch.num_rows) for p in ranges))
                 cleaned = schema.columns_of(table, path)
                 y = schema.y(cleaned, where)
                 X = None if only_target else schema.X(cleaned, path, where)
-                stop = place.after(parts[-1])
+                stop = place.after(ranges[-1])
                 yield Chunk(X, y, start, stop, place.bytes_before(stop), where)
                 start = stop
 
-    def _together(self, parts: Iterator[Part], rows: int) -> Iterator[list[Part]]:
-        """Parts of `rows` rows together, except for the last.
+    def _grouped(self, ranges: Iterator[RowRange], rows: int) -> Iterator[list[RowRange]]:
+        """Row ranges that together have `rows` rows, or fewer at the end of the file.
 
-        If the user has not said how many, a chunk that is half full ends with its row group:
-        then its columns need not be copied.
+        If the user has not set the number, a chunk that is at least half full ends with its row
+        group.  Its columns then need not be copied.
         """
         least = rows // 2 if self.chunk_rows is None else rows
-        held: list[Part] = []
+        held: list[RowRange] = []
         missing = rows
-        for part in parts:
-            while part.batch.num_rows:
-                first, part = part.cut(missing)
+        for piece in ranges:
+            while piece.batch.num_rows:
+                first, piece = piece.cut(missing)
                 held.append(first)
                 missing -= first.batch.num_rows
                 ends = first.stop == first.group_rows and rows - missing >= least
@@ -99,11 +101,11 @@ class ParquetReader:
             yield held
 
     def _rows(self, width: int) -> int:
-        """Rows of a chunk: as asked, or so that its inputs take 32 MB."""
+        """Rows per chunk: as set by the user, or so that the inputs take 32 MB."""
         if self.chunk_rows is not None:
             return self.chunk_rows
-        itemsize = int(self.wanted.dtype.itemsize)
-        return max(FEWEST_ROWS, CHUNK_BYTES // (itemsize * max(1, width)))
+        itemsize = int(self.options.dtype.itemsize)
+        return max(MIN_CHUNK_ROWS, CHUNK_BYTES // (itemsize * max(1, width)))
 
 
 def _open(path: Path) -> Any:
@@ -111,34 +113,34 @@ def _open(path: Path) -> Any:
     try:
         metadata = pa.parquet.read_metadata(path)
         groups = map(metadata.row_group, range(metadata.num_row_groups))
-        large = max((group.total_byte_size for group in groups), default=0) > LARGE_GROUP
+        large = max((group.total_byte_size for group in groups), default=0) > LARGE_ROW_GROUP_BYTES
         return pa.parquet.ParquetFile(
             path,
             metadata=metadata,
             pre_buffer=False,
-            buffer_size=BUFFER_BYTES if large else 0,
+            buffer_size=COLUMN_BUFFER_BYTES if large else 0,
             page_checksum_verification=True,
         )
     except (pa.ArrowException, OSError) as error:
         raise DataFileError(
-            f"{path}: is no complete Parquet file ({_short(error)}); get it again from its source"
+            f"{path}: not a complete Parquet file ({_short(error)}); get it again from its source"
         ) from error
 
 
-def _parts(
+def _row_ranges(
     file: Any, path: Path, start: Position, rows: int, columns: list[str] | None
-) -> Iterator[Part]:
-    """The batches of the row groups from `start` on."""
+) -> Iterator[RowRange]:
+    """The rows of the file in batches of one row group each, starting at `start`."""
     pa = require_pyarrow()
     for group in range(start.row_group, file.num_row_groups):
         row, skip = 0, start.row if group == start.row_group else 0
         expected = file.metadata.row_group(group).num_rows
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
-                part = Part(batch, group, row, expected)
+                piece = RowRange(batch, group, row, expected)
                 row += batch.num_rows
                 if row > skip:
-                    yield part.cut(max(0, skip - part.row))[1]
+                    yield piece.cut(max(0, skip - piece.row))[1]
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataFileError(
                 f"{path}: row group {group} cannot be read after row {row} ({_short(error)}); get "
@@ -146,13 +148,13 @@ def _parts(
             ) from error
         if row != expected:
             raise DataFileError(
-                f"{path}: row group {group} has {row} rows where its header says {expected}; the "
+                f"{path}: row group {group} has {row} rows, but its header says {expected}; the "
                 "file is damaged, get it again from its source"
             )
 
 
 class _Place:
-    """Positions of a file, and how far they are."""
+    """Positions in a file, and the number of bytes before them."""
 
     def __init__(self, file: Any, path: Path) -> None:
         metadata = file.metadata
@@ -161,10 +163,10 @@ class _Place:
         ]
         self.size, self.rows = path.stat().st_size, max(1, sum(self.sizes))
 
-    def after(self, part: Part) -> Position:
-        if part.stop < part.group_rows:
-            return Position(row_group=part.row_group, row=part.stop)
-        return Position(row_group=part.row_group + 1)
+    def after(self, piece: RowRange) -> Position:
+        if piece.stop < piece.group_rows:
+            return Position(row_group=piece.row_group, row=piece.stop)
+        return Position(row_group=piece.row_group + 1)
 
     def bytes_before(self, position: Position) -> int:
         rows: int = sum(self.sizes[: position.row_group]) + position.row
@@ -173,13 +175,13 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The row group of each row of a chunk."""
+    """Names the row group of a row of a chunk."""
 
     path: Path
-    parts: tuple[tuple[int, int, int], ...]  # row group, its first row, number of rows
+    ranges: tuple[tuple[int, int, int], ...]  # row group, its first row, number of rows
 
     def __call__(self, row: int) -> str:
-        for group, first, count in self.parts:
+        for group, first, count in self.ranges:
             if row < count:
                 return f"{self.path}: row group {group}, row {first + row}"
             row -= count

@@ -1,4 +1,4 @@
-"""Streams: chunks of data files that are larger than memory."""
+"""`Stream`: one or more data files, larger than memory, read in chunks."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,21 +13,21 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widemargin.streaming.chunk import Chunk, Position
-from widemargin.streaming.columns import Wanted
+from widemargin.streaming.columns import ColumnOptions
 from widemargin.streaming.csv import CsvReader
-from widemargin.streaming.facts import Facts
+from widemargin.streaming.first_pass import FirstPassResult
 from widemargin.streaming.parquet import CHUNK_BYTES, ParquetReader
 from widemargin.streaming.svmlight import SvmlightReader
-from widemargin.streaming.text import BLOCK_BYTES
-from widemargin.tables import DataFileError
+from widemargin.streaming.text import TEXT_CHUNK_BYTES
+from widemargin.tables.errors import Argument, DataFileError
 
 __all__ = ["Stream"]
 
-FEW = 8
+COMPARED_CLASSES = 8  # up to this number, comparing with each class is faster than searching
 
 
 class Stream:
-    """Chunks of one or more data files; made by `stream`.
+    """One or more data files, read in chunks; made by `stream`.
 
     Attributes
     ----------
@@ -36,18 +36,18 @@ class Stream:
     format : str
         Their format.
     classes : ndarray or None
-        The classes, if they were given or a first pass found them.
+        The classes, if the user named them or a first pass found them.
     total_bytes : int
-        Size of all files.
+        Size of all files together.
     bytes_read : int
-        How many of these bytes the chunks so far came from; it goes on counting over epochs.
+        Bytes read for the chunks so far, counted over all epochs.
     """
 
     def __init__(
         self,
         files: tuple[Path, ...],
         format: str,
-        wanted: Wanted,
+        columns: ColumnOptions,
         classes: np.ndarray | None,
         **options: Any,
     ) -> None:
@@ -56,7 +56,7 @@ class Stream:
         self.total_bytes, self.bytes_read = sum(self.sizes), 0
         self.n_features: int | None = options["n_features"]
         self.index_base: int | None = options["index_base"]
-        self._wanted, self._options = wanted, options
+        self._columns, self._options = columns, options
         self._table_reader: CsvReader | ParquetReader | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -64,14 +64,14 @@ class Stream:
         return self.chunks()
 
     def chunks(self, *, start: Position | None = None, epochs: int = 1) -> Iterator[Chunk]:
-        """The chunks, the next of which is read in the background while one is used.
+        """The chunks; while one is used, the next is read in the background.
 
         Parameters
         ----------
         start : Position, optional
             Where to begin: the `stop` of the last chunk that was used.
         epochs : int, default=1
-            When to end: after so many passes, counted from the very beginning.
+            Number of passes after which to end, counted from the beginning of the stream.
         """
         if self.unknown_columns:
             self.first_pass()
@@ -84,7 +84,7 @@ class Stream:
 
     @property
     def encoder(self) -> Any:
-        """The fitted encoder of a table with text or missing values, else None."""
+        """The fitted encoder of a table with text or missing values, otherwise None."""
         return None if self.format == "svmlight" else self._reader().schema.encoder
 
     @property
@@ -98,7 +98,7 @@ class Stream:
         return () if self.format == "svmlight" else self._reader().schema.inputs
 
     def pipeline(self, model: Any) -> Any:
-        """The model behind the encoder, so that it takes tables; the model itself without one."""
+        """Pipeline of the encoder and the model; the model itself if there is no encoder."""
         if self.encoder is None:
             return model
         return Pipeline([("encoder", self.encoder), ("model", model)])
@@ -108,25 +108,25 @@ class Stream:
         *,
         classes: bool = False,
         statistics: bool = False,
-        facts: Facts | None = None,
+        facts: FirstPassResult | None = None,
         start: Position | None = None,
-        after_chunk: Callable[[Facts, Chunk], Any] | None = None,
-    ) -> Facts:
-        """One pass that trains nothing and finds what a model must know before it can begin.
+        after_chunk: Callable[[FirstPassResult, Chunk], Any] | None = None,
+    ) -> FirstPassResult:
+        """A pass without training, which finds what a model must know before it can begin.
 
         Parameters
         ----------
         classes, statistics : bool, default=False
-            Whether to collect the classes, and mean and variance of the inputs.
+            Whether to collect the classes, and the mean and variance of the inputs.
         facts, start : optional
-            What an interrupted pass had found, and where it was.
+            What an interrupted pass has found, and where it stopped.
         after_chunk : callable, optional
-            Called with the facts and each chunk.
+            Called after each chunk with the facts so far and the chunk.
         """
-        facts = facts or Facts()
+        facts = facts or FirstPassResult()
         only_target = not (statistics or self.unknown_columns)
         if self.unknown_columns:
-            read: Any = SvmlightReader(self._wanted.dtype, self._options["chunk_rows"], None, 0)
+            read: Any = SvmlightReader(self._columns.dtype, self._options["chunk_rows"], None, 0)
             read = read.chunks
         elif only_target and self.format != "svmlight":
             read = partial(self._reader().chunks, only_target=True)
@@ -139,8 +139,8 @@ class Stream:
         self.adopt(facts)
         return facts
 
-    def adopt(self, facts: Facts) -> None:
-        """Uses what a first pass has found."""
+    def adopt(self, facts: FirstPassResult) -> None:
+        """Use what a first pass has found."""
         if self.classes is None:
             self.classes = facts.classes
         if self.unknown_columns:
@@ -150,14 +150,14 @@ class Stream:
                 self.n_features = max(1, facts.width - self.index_base)
 
     def settings(self) -> dict[str, Any]:
-        """What decides where chunks end and what they hold, as plain values."""
-        wanted = self._wanted
+        """The settings that determine where chunks end and what they hold, as plain values."""
+        asked = self._columns
         return {
             "format": self.format,
-            "target": wanted.target,
-            "columns": None if wanted.columns is None else list(wanted.columns),
-            "dtype": str(wanted.dtype),
-            "bytes": [BLOCK_BYTES, CHUNK_BYTES],
+            "target": asked.target,
+            "columns": None if asked.columns is None else list(asked.columns),
+            "dtype": str(asked.dtype),
+            "bytes": [TEXT_CHUNK_BYTES, CHUNK_BYTES],
             **self._options,
         }
 
@@ -166,29 +166,29 @@ class Stream:
             if self.n_features is None or self.index_base is None:
                 raise ValueError("n_features is not known; give n_features= and index_base=")
             rows = self._options["chunk_rows"]
-            return SvmlightReader(self._wanted.dtype, rows, self.n_features, self.index_base)
+            return SvmlightReader(self._columns.dtype, rows, self.n_features, self.index_base)
         if self._table_reader is None:
             self._table_reader = self._learn()
         return self._table_reader
 
     def _learn(self) -> CsvReader | ParquetReader:
-        """The reader, once the first file with rows has shown it the columns."""
+        """The reader, which knows the columns from the first file with rows."""
         rows = self._options["chunk_rows"]
-        reader: CsvReader | ParquetReader = ParquetReader(self._wanted, rows)
+        reader: CsvReader | ParquetReader = ParquetReader(self._columns, rows)
         if self.format != "parquet":
             delimiter = "\t" if self.format == "tsv" else None
-            reader = CsvReader(self._wanted, rows, delimiter, self._options["header"])
+            reader = CsvReader(self._columns, rows, delimiter, self._options["header"])
         for file in self.files:
-            if (learnt := reader.learn(file)) is not None:
-                return learnt
+            if (informed := reader.infer_schema(file)) is not None:
+                return informed
         raise self._no_rows()
 
     def _no_rows(self) -> DataFileError:
         more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
-        return DataFileError(f"{self.files[0]}{more}: no rows; give files with rows")
+        return DataFileError(f"{self.files[0]}{more}: no rows; use files with rows")
 
     def _chunks(self, read: Any, start: Position, epochs: int) -> Iterator[Chunk]:
-        for chunk in _ahead(self._read(read, start, epochs)):
+        for chunk in _read_ahead(self._read(read, start, epochs)):
             self.bytes_read = chunk.bytes_read
             yield chunk
 
@@ -222,28 +222,29 @@ class Stream:
             row = int(unknown[0])
             raise DataFileError(
                 f"{chunk.where(row)}: the target is {chunk.y[row].item()!r}, not among the classes "
-                f"{self.classes[:10].tolist()!r}; mend the row, or name every class in classes="
+                f"{self.classes[:10].tolist()!r}; fix the row, or name every class with ",
+                Argument("classes"),
             )
 
 
 def _is_among(y: np.ndarray, classes: np.ndarray) -> Any:
-    if len(classes) <= FEW:  # then comparing is the fastest
+    if len(classes) <= COMPARED_CLASSES:
         return np.logical_or.reduce([y == name for name in classes])
     return classes[np.searchsorted(classes, y).clip(max=len(classes) - 1)] == y
 
 
-def _ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """The chunks, read in a second thread while those before them are used.
+def _read_ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The chunks; a second thread reads the next while the caller uses one.
 
-    Whatever reading raises is raised here when the turn of the chunk has come.
+    An error of reading is raised here when the chunk that caused it is due.
     """
     with closing(chunks), ThreadPoolExecutor(1, "widemargin-stream") as reader:  # type: ignore[type-var]
-        # One more is asked for than is being read, so that the reader never waits for a question.
-        coming = deque(reader.submit(next, chunks, None) for _ in range(2))
+        # One request is always waiting, so that the reader never runs out of work.
+        pending = deque(reader.submit(next, chunks, None) for _ in range(2))
         try:
-            while (chunk := coming.popleft().result()) is not None:
-                coming.append(reader.submit(next, chunks, None))
+            while (chunk := pending.popleft().result()) is not None:
+                pending.append(reader.submit(next, chunks, None))
                 yield chunk
         finally:
-            for later in coming:
-                later.cancel()
+            for request in pending:
+                request.cancel()

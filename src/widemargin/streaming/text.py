@@ -1,7 +1,7 @@
-"""Text files in blocks of whole lines.
+"""Text files in chunks of whole lines.
 
-Where a block ends depends on where it begins and on nothing before it, so a stream that starts
-again at a border goes on with the same blocks.
+The end of a chunk depends only on its start.  A stream that is restarted at a boundary therefore
+yields the same chunks as before.
 """
 
 import lzma
@@ -19,67 +19,67 @@ from widemargin.streaming.chunk import Position
 from widemargin.tables import DataFileError
 from widemargin.tables.formats import COMPRESSED
 
-BLOCK_BYTES = 2**24
-LONGEST_LINE = 2**28
-BOM = b"\xef\xbb\xbf"  # what some programs write in front of UTF-8 text
+TEXT_CHUNK_BYTES = 2**24
+MAX_LINE_BYTES = 2**28
+BOM = b"\xef\xbb\xbf"  # the byte order mark that some programs write before UTF-8 text
 NEWLINE, QUOTE = b"\n"[0], b'"'[0]
 
-# What files that are cut off or damaged raise when they are read.
+# Errors of reading truncated or damaged files.
 READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
-class Block:
+class TextChunk:
     """Whole lines of a text file."""
 
     data: bytes
     start: Position
     stop: Position
-    bytes_read: int  # of the file as it is stored
+    bytes_read: int  # of the file as stored, before decompression
     longest_line: int
 
 
-def blocks(
+def text_chunks(
     path: Path, start: Position, *, max_lines: int | None = None, quotes: bool = False
-) -> Iterator[Block]:
-    """The lines from `start` on, in blocks of about 16 MB and at most `max_lines`.
+) -> Iterator[TextChunk]:
+    """The lines from `start`, in chunks of about 16 MB and at most `max_lines` lines.
 
-    With `quotes`, a line end between quotation marks is part of a value and ends no block.
+    With `quotes`, a line end between quotation marks is part of a value and never ends a chunk.
     """
     line = start.line
     try:
         with opened(path) as (file, text):
-            _go_to(text, start.offset, path)
+            _seek(text, start.offset, path)
             for data, longest in _cut(text, path, max_lines, quotes):
                 count = data.count(b"\n")
                 stop = Position(offset=start.offset + len(data), line=line + count)
                 bytes_read = stop.offset if text is file else file.tell()
-                yield Block(data, start, stop, bytes_read, longest)
+                yield TextChunk(data, start, stop, bytes_read, longest)
                 start, line = stop, stop.line
     except READ_ERRORS as error:
         reason = getattr(error, "strerror", None) or error
         raise DataFileError(
-            f"{path}: line {line + 1} and what follows cannot be read ({reason}); get the file "
+            f"{path}: line {line + 1} and all after it cannot be read ({reason}); get the file "
             "again from its source"
         ) from error
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """The file, and the text in it, decompressed as the suffix of the file says."""
+    """The file and its text, which is decompressed according to the suffix of the file."""
     with ExitStack() as stack:
         file = stack.enter_context(open(path, "rb"))
         decompress = COMPRESSED.get(path.suffix.lower())
         yield file, stack.enter_context(decompress(file, "rb")) if decompress else file
 
 
-def _go_to(text: IO[bytes], offset: int, path: Path) -> None:
+def _seek(text: IO[bytes], offset: int, path: Path) -> None:
     if offset == 0:
         return
     text.seek(offset - 1)
-    if text.read(1) != b"\n" and text.read(1):  # the last line may lack its end
+    if text.read(1) != b"\n" and text.read(1):  # the last line need not end with one
         raise DataFileError(
-            f"{path}: no line begins at byte {offset}, where the stream was to start; the file "
+            f"{path}: no line begins at byte {offset}, where the stream should start; the file "
             "has changed, start from the beginning"
         )
 
@@ -87,23 +87,23 @@ def _go_to(text: IO[bytes], offset: int, path: Path) -> None:
 def _cut(
     text: IO[bytes], path: Path, max_lines: int | None, quotes: bool
 ) -> Iterator[tuple[bytes, int]]:
-    """The text in blocks, each with the length of its longest line."""
+    """The text in chunks, each with the length of its longest line."""
     data, begin, at, complete = b"", 0, 0, False
     ends: IntArray = np.empty(0, np.int64)
     while True:
         wanted = None if max_lines is None else at + max_lines
         if not complete and (wanted is None or wanted > len(ends)):
-            room = BLOCK_BYTES - (len(data) - begin)
+            room = TEXT_CHUNK_BYTES - (len(data) - begin)
             more = text.read(max(room, 0))
             data, begin, at, complete = data[begin:] + more, 0, 0, len(more) < room
             ends = _line_ends(data, quotes, complete)
             while not complete and not len(ends):
-                if len(data) >= LONGEST_LINE:
+                if len(data) >= MAX_LINE_BYTES:
                     raise DataFileError(
-                        f"{path}: a line is longer than {LONGEST_LINE >> 20} MB; is this text?"
+                        f"{path}: a line is longer than {MAX_LINE_BYTES >> 20} MB; is this text?"
                     )
-                more = text.read(BLOCK_BYTES)
-                data, complete = data + more, len(more) < BLOCK_BYTES
+                more = text.read(TEXT_CHUNK_BYTES)
+                data, complete = data + more, len(more) < TEXT_CHUNK_BYTES
                 ends = _line_ends(data, quotes, complete)
         if at == len(ends):
             return
@@ -115,16 +115,16 @@ def _cut(
 
 
 def _line_ends(data: bytes, quotes: bool, complete: bool) -> IntArray:
-    """The places behind line ends; the end of the text is one too."""
+    """The positions after line ends and, if the text is complete, after its last byte."""
     text = np.frombuffer(data, np.uint8)
     ends: IntArray = np.flatnonzero(text == NEWLINE) + 1
     if complete and data and (not len(ends) or ends[-1] < len(data)):
         ends = np.append(ends, len(data))
     if not quotes or not len(ends) or b'"' not in data:
         return ends
-    # Outside quoted values the number of quotation marks so far is even.
+    # A line end is outside quoted values if an even number of quotation marks precedes it.
     marks = np.searchsorted(np.flatnonzero(text == QUOTE), ends)
     outside: IntArray = ends[marks % 2 == 0]
     if len(outside) and (not complete or outside[-1] == ends[-1]):
         return outside
-    return np.append(outside, ends[-1])  # a mark that nothing closes is part of a value
+    return np.append(outside, ends[-1])  # a mark that is never closed is part of a value

@@ -12,32 +12,33 @@ from typing import Any
 import numpy as np
 
 from widemargin._runtime.files import PathLike
+from widemargin.datasets.common import check_count
 from widemargin.streaming import models
 from widemargin.streaming.checkpoint import Checkpoint, check_new
 from widemargin.streaming.chunk import Chunk, Position
-from widemargin.streaming.facts import Facts
+from widemargin.streaming.first_pass import FirstPassResult
 from widemargin.streaming.source import Stream
 from widemargin.training.control import interrupt_flag
 
 __all__ = ["StreamOutcome", "StreamProgress", "fit_stream"]
 
-FIRST_PASS_SECONDS = 10.0  # between checkpoints of a pass that trains nothing
+FIRST_PASS_CHECKPOINT_SECONDS = 10.0  # between two checkpoints of a first pass
 
 
 @dataclass(frozen=True)
 class StreamProgress:
-    """How far a training is, after a chunk.
+    """How far training has come after a chunk.
 
     Attributes
     ----------
     phase : {"first pass", "training"}
-        What is being done.
+        The current phase.
     epoch : int
-        Passes of training that are complete.
+        Number of complete training passes.
     rows : int
         Rows of this phase so far.
     bytes_read, total_bytes : int
-        Bytes of the files behind and in all, over all epochs of this phase.
+        Bytes read so far and bytes in total, over all epochs of this phase.
     """
 
     phase: str
@@ -56,13 +57,13 @@ class StreamOutcome:
     model : estimator
         The model that was given, trained.
     reason : {"max_iter", "interrupted", "time_limit", "callback"}
-        Why it ended; "max_iter" means that all epochs are complete.
+        Why training ended; "max_iter" means that all epochs are complete.
     epochs, rows : int
-        Complete passes, and rows trained on in all of them.
+        Number of complete passes, and number of rows trained on in all passes.
     seconds : float
-        Time it took, that of earlier runs included.
+        Training time, including that of earlier runs.
     position : Position
-        Where it stands.
+        The position that training has reached.
     """
 
     model: Any
@@ -85,31 +86,32 @@ def fit_stream(
     time_limit: float | None = None,
     progress: Callable[[StreamProgress], Any] | None = None,
 ) -> StreamOutcome:
-    """Train a model on a stream with `partial_fit`, one chunk after the other.
+    """Train a model on a stream with `partial_fit`, one chunk at a time.
 
-    Rows are taken in the order of the files, so they should be in random order.  If the classes of
-    a classifier, or the columns of svmlight files, were not given to `stream`, a first pass finds
+    Rows are visited in the order of the files, so the files should be in random order.  If `stream`
+    was not told the classes of a classifier or the columns of svmlight files, a first pass finds
     them.
 
     Parameters
     ----------
     model : estimator
-        Any model with `partial_fit`; one that is already fitted goes on learning.
+        Any model with `partial_fit`.  A fitted model continues to learn.
     stream : Stream
         The data, from `stream`.
     epochs : int, default=1
-        Passes over the stream.  For widemargin's models each is one epoch of the learning rate's
-        schedule and one record of `history_`.
+        Passes over the stream.  For models of widemargin, each pass is one epoch of the
+        learning-rate schedule and one record of `history_`.
     statistics : {"running", "first pass"}, default="running"
-        Where linear models with ``scaling="standard"`` take mean and variance from: the chunks so
-        far, or a pass of its own before training.
+        The rows whose mean and variance linear models with ``scaling="standard"`` use: the chunks
+        so far, or all rows, which are read once before training.
     checkpoint : str or path, optional
-        File in which the state is kept, in the format of `widemargin.save`.
+        File that keeps the state, in the format of `widemargin.save`.
     resume : bool, default=False
-        Whether to go on from the checkpoint, if there is one.  The result is the same as if
+        Whether to continue from the checkpoint, if it exists.  The result is the same as if
         training had not been interrupted.
     checkpoint_seconds : float, default=0.0
-        Least time between two checkpoints.  0: one after each chunk, so that at most one is lost.
+        Shortest time between two checkpoints.  With 0 there is one after each chunk, so at most one
+        chunk is lost.
     time_limit : float, optional
         Seconds after which training stops, at the end of a chunk.
     progress : callable, optional
@@ -118,17 +120,17 @@ def fit_stream(
     Returns
     -------
     StreamOutcome
-        How training ended; the model itself is trained in place.
+        How training ended.  The model is trained in place.
 
     Raises
     ------
     DataFileError
-        If a row cannot be used.  The message names the file and the line or row group.  What was
-        trained before is in the model, and in the checkpoint.
+        If a row cannot be used.  The message names the file and the line or row group.  The model
+        and the checkpoint keep the training so far.
 
     Notes
     -----
-    Ctrl-C ends training after the current chunk; a second one at once.
+    Ctrl-C ends training after the current chunk; a second Ctrl-C ends it at once.
 
     Examples
     --------
@@ -163,19 +165,18 @@ def _check_arguments(
     if not hasattr(model, "partial_fit"):
         raise TypeError(
             f"{type(model).__name__} has no partial_fit and cannot be trained on a stream; use a "
-            "model that has, such as MarginPerceptron, or read the data with read_table"
+            "model that has one, such as MarginPerceptron, or read the data with read_table"
         )
-    if isinstance(epochs, bool) or not isinstance(epochs, (int, np.integer)) or epochs < 1:
-        raise ValueError(f"epochs={epochs!r}; give a whole number >= 1")
+    check_count("epochs", epochs)
     if statistics not in ("running", "first pass"):
         raise ValueError(f"statistics={statistics!r}; use 'running' or 'first pass'")
     if resume and checkpoint is None:
-        raise ValueError("resume=True needs a file to go on from; name it with checkpoint=")
+        raise ValueError("resume=True needs a file to continue from; name it with checkpoint=")
 
 
 @dataclass
 class _Training:
-    """A training under way."""
+    """The training of one model on one stream."""
 
     model: Any
     stream: Stream
@@ -186,13 +187,13 @@ class _Training:
     progress: Callable[[StreamProgress], Any] | None
     started: float = field(default_factory=time.perf_counter)
     saved_at: float = -np.inf
-    names_agree: bool = False  # those of the columns with what the model knows, if it knows any
+    names_agree: bool = False  # whether the model has accepted the names of the columns
 
     def run(self, deadline: float, statistics: bool) -> StreamOutcome:
         self.earlier = self.state.seconds
         self.takes_classes = "classes" in inspect.signature(self.model.partial_fit).parameters
-        self.stream.feature_names  # noqa: B018  a target that is not there is found now
-        self.save()  # and a file that cannot be written, not after hours
+        self.stream.feature_names  # noqa: B018  raises at once if there is no such target
+        self.save()  # raises at once if the file cannot be written
         try:
             if self.stream.classes is None and hasattr(self.model, "classes_"):
                 self.stream.classes = np.asarray(self.model.classes_)
@@ -205,7 +206,7 @@ class _Training:
             if self.state.rows or self.state.facts:
                 self.save()
             elif self.path is not None:
-                Path(self.path).unlink(missing_ok=True)  # nothing was done that could be lost
+                Path(self.path).unlink(missing_ok=True)  # there is no work to keep
             raise
         epochs = self.epochs if reason == "max_iter" else self.state.place.epoch
         models.conclude(
@@ -219,11 +220,11 @@ class _Training:
         return StreamOutcome(self.model, reason, epochs, state.rows, state.seconds, state.place)
 
     def prepare(self, statistics: bool) -> None:
-        """The first pass, if something is missing that only it can tell."""
+        """Make a first pass if the classes, columns or statistics are not known."""
         stream, state = self.stream, self.state
         classes = self.takes_classes and stream.classes is None
         if classes or statistics or stream.unknown_columns:
-            raw = stream.unknown_columns  # and then columns are numbered as in the files
+            raw = stream.unknown_columns  # the first pass numbers columns as the files do
             facts = stream.first_pass(
                 classes=classes,
                 statistics=statistics,
@@ -239,21 +240,21 @@ class _Training:
         state.move(Position())
         self.save()
 
-    def after_first_pass_chunk(self, facts: Facts, chunk: Chunk) -> None:
+    def after_first_pass_chunk(self, facts: FirstPassResult, chunk: Chunk) -> None:
         self.state.facts = vars(facts).copy()
         self.state.move(chunk.stop)
-        self.save(not_before=max(FIRST_PASS_SECONDS, self.seconds_between))
-        self.tell("first pass", facts.rows, chunk, 1)
+        self.save(not_before=max(FIRST_PASS_CHECKPOINT_SECONDS, self.seconds_between))
+        self.report("first pass", facts.rows, chunk, 1)
 
     def train(self, deadline: float) -> str:
-        """Trains until the last epoch is complete or something ends it; says what."""
+        """Train until the last epoch is complete or something ends it; return the reason."""
         chunks = self.stream.chunks(start=self.state.place, epochs=self.epochs)
         with interrupt_flag(shared=False) as interrupted, closing(chunks):  # type: ignore[type-var]
             for chunk in chunks:
                 if not interrupted.is_set():
                     self.learn(chunk)
                     self.save(not_before=self.seconds_between)
-                    stopped = self.tell("training", self.state.rows, chunk, self.epochs)
+                    stopped = self.report("training", self.state.rows, chunk, self.epochs)
                 if interrupted.is_set():
                     return "interrupted"
                 if time.perf_counter() > deadline:
@@ -281,7 +282,7 @@ class _Training:
         state.move(chunk.stop)
 
     def named(self, X: Any) -> Any:
-        """The inputs with the names of their columns, which the model remembers."""
+        """The inputs with the names of their columns, which the model records."""
         names = self.stream.feature_names
         if not names or self.stream.encoder is not None:
             return X
@@ -297,7 +298,7 @@ class _Training:
             self.state.write(self.path)
             self.saved_at = now
 
-    def tell(self, phase: str, rows: int, chunk: Chunk, epochs: int) -> bool:
+    def report(self, phase: str, rows: int, chunk: Chunk, epochs: int) -> bool:
         if self.progress is None:
             return False
         total = self.stream.total_bytes * epochs

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
@@ -20,7 +19,7 @@ from widemargin.svm.machine import KernelMachine
 from widemargin.svm.problem import machine
 from widemargin.training.certified import CertifiedClassifier
 from widemargin.training.control import Control
-from widemargin.training.outputs import LogProbabilityMixin, most_likely
+from widemargin.training.outputs import ProbabilityMixin, predicted_codes
 from widemargin.training.probability import (
     MIN_PROBABILITY,
     couple,
@@ -30,13 +29,7 @@ from widemargin.training.probability import (
 )
 
 
-def _has_probabilities(estimator: Any) -> bool:
-    if not estimator.probability:
-        raise AttributeError("predict_proba is not available when probability=False")
-    return True
-
-
-class KernelClassifier(LogProbabilityMixin, CertifiedClassifier, KernelMachine):
+class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
     """Base of classifiers: the classes, their pairs, votes and probabilities.
 
     Two classes have one machine, positive for the second class. More classes have one machine per
@@ -233,9 +226,9 @@ class KernelClassifier(LogProbabilityMixin, CertifiedClassifier, KernelMachine):
 
     def _decide(self, outputs: FloatArray) -> Any:
         if outputs.shape[1] == 1 or self._one_against_rest:
-            return most_likely(outputs, self.classes_)
+            return self.classes_[predicted_codes(outputs)]
         if self.break_ties:
-            return most_likely(self._scores(outputs), self.classes_)
+            return self.classes_[predicted_codes(self._scores(outputs))]
         votes = np.zeros((len(outputs), len(self.classes_)), dtype=np.int64)
         for column, (i, j) in zip(outputs.T, self._pairs, strict=True):
             votes[:, i] += column > 0
@@ -279,20 +272,12 @@ class KernelClassifier(LogProbabilityMixin, CertifiedClassifier, KernelMachine):
             fitted.append(fit_sigmoid(scores[among, k], positive[among], some, intercept=intercept))
         self.probA_, self.probB_ = np.array(fitted).T
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """The probability of each class, by Platt's sigmoids of the outputs.
+    def _require_probabilities(self) -> None:
+        if not self.probability:
+            raise AttributeError("predict_proba is not available when probability=False")
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities. Of two classes, the predicted one has more than one half.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
+        """By Platt's sigmoids; of two classes, the predicted one has more than one half."""
         outputs = self._outputs(self._check_predict(X))
         if len(self.probA_) == 0:
             raise NotFittedError(

@@ -1,16 +1,18 @@
 """Data files in, predictions out: what the command line reads and writes.
 
-CSV and Parquet files are read by pyarrow, svmlight files by scikit-learn, NumPy archives without
-pickle.  Whatever is wrong with a file is a `DataFileError` that names the file, the place and
-the remedy.  `table_encoder` turns a mixed table into numbers.
+pyarrow reads CSV and Parquet files, scikit-learn reads svmlight files, and NumPy reads archives
+with pickle switched off.  A file that cannot be used raises a `DataFileError`, which names the
+file, the place in it and the remedy.  `table_encoder` turns a mixed table into numbers.
 """
 
 from widemargin.tables.encoder import TextColumns, table_encoder, text_columns
+from widemargin.tables.errors import ArgumentError, DataFileError
 from widemargin.tables.predictions import write_predictions
 from widemargin.tables.readers import read_table
-from widemargin.tables.table import DataFileError, Table
+from widemargin.tables.table import Table
 
 __all__ = [
+    "ArgumentError",
     "DataFileError",
     "Table",
     "TextColumns",

@@ -1,4 +1,4 @@
-"""CSV and Parquet files through pyarrow: read, cleaned column by column, made into arrays."""
+"""CSV and Parquet files: pyarrow reads them, their columns are cleaned and become arrays."""
 
 import contextlib
 import csv
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import open_data, open_text, require_pyarrow
-from widemargin.tables.table import DataFileError
 
-BLOCK_BYTES = 2**24  # pyarrow wants each line within one block; wide tables have long lines
+PARSE_UNIT_BYTES = 2**24  # pyarrow needs a whole line within one unit; wide tables have long lines
 SECONDS_PER_DAY = 86_400
 
-# Empty fields and the usual names of nothing; "?" is the convention of the UCI repository.
-MISSING = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "NAN", "-nan", "null", "NULL"]
+# Values that mean "missing"; "?" is the convention of the UCI repository.
+MISSING_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "NAN", "-nan", "null", "NULL"]
 
 
 def read_parquet(path: Path) -> Any:
@@ -24,11 +24,11 @@ def read_parquet(path: Path) -> Any:
     try:
         return pa.parquet.ParquetFile(path).read()
     except pa.ArrowException as error:
-        raise DataFileError(f"{path}: is no complete Parquet file ({error}); check it") from error
+        raise DataFileError(f"{path}: not a complete Parquet file ({error}); check it") from error
 
 
 def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str]) -> Any:
-    """Arrow table of a CSV file; the columns named in `text` are not taken for numbers."""
+    """Arrow table of a CSV file; columns named in `text` stay text even if they hold numbers."""
     pa = require_pyarrow()
     first, delimiter = first_row(path, delimiter)
     names = [name.strip() if header else f"c{i}" for i, name in enumerate(first)]
@@ -37,16 +37,16 @@ def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str
     types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in text}
     try:
         with open_data(path) as stream:
-            options = {"autogenerate_column_names": not header, "block_size": BLOCK_BYTES}
+            options = {"autogenerate_column_names": not header, "block_size": PARSE_UNIT_BYTES}
             table = parse_csv(stream, delimiter, options, types)
-        # The names of a file are decoded only here, when they are asked for.
+        # Only this request for the column names makes pyarrow decode them.
         return table.rename_columns(table.column_names if header else names)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         with open_text(path) as lines:
             problem = row_of_other_length(lines, delimiter, len(first))
         if problem:
             raise DataFileError(f"{path}: {problem}") from error
-        message = f"{path}: {error}; save it again as UTF-8 text with one row a line"
+        message = f"{path}: {error}; save it again as UTF-8 text with one row per line"
         raise DataFileError(message) from error
 
 
@@ -57,17 +57,20 @@ def parse_csv(
     types: Mapping[str, Any],
     columns: Sequence[str] = (),
 ) -> Any:
-    """Arrow table of CSV text: `columns` of it, or all; where `types` is silent, as it looks."""
+    """Arrow table of CSV text: `columns`, or all of them.
+
+    pyarrow infers the type of each column that is not in `types`.
+    """
     pa = require_pyarrow()
     return pa.csv.read_csv(
         source,
         pa.csv.ReadOptions(**options),
         pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        # "true" stays text: else a column would change type with the words it happens to hold.
+        # "true" stays text; otherwise a column would change its type with the words it holds.
         pa.csv.ConvertOptions(
             column_types=types,
             include_columns=columns,
-            null_values=MISSING,
+            null_values=MISSING_VALUES,
             strings_can_be_null=True,
             true_values=[],
             false_values=[],
@@ -76,13 +79,15 @@ def parse_csv(
 
 
 def first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
-    """Values of the first line that is not blank, and what separates them."""
+    """Values of the first line that is not blank, and their separator."""
     with open_text(path) as lines:
         line = next((line for line in lines if line.strip()), None)
     if line is None:
         raise DataFileError(f"{path}: the file is empty; give one with rows")
     if "\0" in line:
-        raise DataFileError(f"{path}: is no text file; if it is no CSV file, set format=")
+        raise DataFileError(
+            f"{path}: not a text file; if it is not CSV, name its format with ", Argument("format")
+        )
     delimiter = delimiter or max(",;\t", key=line.count)
     return next(csv.reader([line], delimiter=delimiter)), delimiter
 
@@ -90,7 +95,10 @@ def first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
 def row_of_other_length(
     lines: Iterable[str], delimiter: str, width: int, first_line: int = 1
 ) -> str | None:
-    """What pyarrow refuses most often: a row of another length, with the line where it starts."""
+    """Message about the first row with too few or too many values, if there is one.
+
+    This is what pyarrow refuses most often, without saying in which line the row starts.
+    """
     with contextlib.suppress(csv.Error):
         reader = csv.reader(lines, delimiter=delimiter)
         start = first_line
@@ -98,7 +106,7 @@ def row_of_other_length(
             if row and len(row) != width:
                 return (
                     f"line {start} has {len(row)} values where the first has {width}; "
-                    "mend the line, or quote values that contain the separator"
+                    "fix the line, or quote values that contain the separator"
                 )
             start = first_line + reader.line_num
     return None
@@ -107,8 +115,8 @@ def row_of_other_length(
 def clean(column: Any, where: str, *, as_text: bool = False, parse: bool = False) -> Any:
     """Column of one simple type: numbers, booleans or strings; dates become days since 1970.
 
-    With `parse` (CSV), strings are stripped, the names of nothing are missing values, and a
-    column whose other strings are all numbers is numeric, unless it is wanted `as_text`.
+    With `parse` (CSV), strings are stripped and `MISSING_VALUES` are missing.  A column whose
+    other strings are all numbers is then numeric, unless `as_text` is true.
     """
     pa = require_pyarrow()
     types = pa.types
@@ -133,7 +141,7 @@ def clean(column: Any, where: str, *, as_text: bool = False, parse: bool = False
 def _parse(text: Any, as_text: bool) -> Any:
     pa = require_pyarrow()
     text = pa.compute.utf8_trim_whitespace(text)
-    missing = pa.compute.is_in(text, value_set=pa.array(MISSING, text.type))
+    missing = pa.compute.is_in(text, value_set=pa.array(MISSING_VALUES, text.type))
     text = pa.compute.if_else(missing, pa.scalar(None, text.type), text)
     for number in () if as_text else (pa.int64(), pa.float64()):
         try:
@@ -144,7 +152,7 @@ def _parse(text: Any, as_text: bool) -> Any:
 
 
 def _days(column: Any) -> Any:
-    """Dates, times and durations as days (since 1970, since midnight, long), NaN if missing."""
+    """Dates as days since 1970, times as days since midnight, durations as days; NaN if missing."""
     pa = require_pyarrow()
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("ms"))
@@ -162,7 +170,7 @@ def is_text(column: Any) -> bool:
 
 
 def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path: object) -> Any:
-    """Cleaned columns as a float array; as a pandas table if they are mixed or incomplete."""
+    """Cleaned columns as a float array, or as a DataFrame if some are text or incomplete."""
     pa = require_pyarrow()
     types = {str(column.type) for column in columns}
     numeric = not any(is_text(c) or pa.types.is_boolean(c.type) for c in columns)
@@ -202,9 +210,9 @@ def floats(column: Any) -> Any:
     """Cleaned numbers as an array of float32 or float64, NaN where they are missing."""
     pa = require_pyarrow()
     narrow = str(column.type) in ("float", "halffloat")
-    # Integers above 2^53 are rounded, as everywhere in floating point.
+    # Integers above 2^53 are rounded, as always in floating point.
     numbers = column.cast(pa.float32() if narrow else pa.float64(), safe=False)
-    if numbers.null_count:  # else it would be a copy for nothing
+    if numbers.null_count:  # fill_null copies even when there is nothing to fill
         numbers = pa.compute.fill_null(numbers, float("nan"))
     return numbers.to_numpy()
 

@@ -11,30 +11,30 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-MANY_CATEGORIES = 20  # below this, a table is too small to tell
+IDENTIFIER_MIN_VALUES = 20  # with fewer different values, text is not taken for an identifier
+ROWS_PER_RARE_CATEGORY = 10_000  # a category in a smaller fraction of the rows is rare
 
 
 def table_encoder(X: Any, *, sparse: str | bool = "auto") -> ColumnTransformer:
-    """Transformer, not yet fitted, that turns a mixed table into numbers.
+    """Unfitted transformer that turns a mixed table into numbers.
 
-    Numeric columns keep their values, the median in place of missing ones.  Every other column
-    becomes one indicator per category; "missing" is a category, rare categories of large tables
-    share one indicator, and so do categories that only appear later.  Nothing is scaled: models
-    do that.  Columns without information (all missing, one value) and dates are dropped with a
-    warning.
+    Numeric columns keep their values, and the median replaces missing ones.  Every other column
+    becomes one indicator per category.  "missing" is a category.  Rare categories of large tables
+    share one indicator with categories that appear only later.  Nothing is scaled; models do that.
+    Columns without information (all missing, one value) and dates are dropped with a warning.
 
     Parameters
     ----------
     X : pandas DataFrame
         The training table, as `read_table` returns it.
     sparse : {"auto", True, False}, default="auto"
-        Whether the result is a CSR matrix; "auto" chooses it when under 30 % are non-zero.
-        A table of numbers only stays dense.
+        Whether the result is a CSR matrix.  "auto" makes one if fewer than 30 % of the values are
+        non-zero.  A table without text stays dense.
 
     Returns
     -------
     ColumnTransformer
-        With the parts ``numbers`` and ``text``.
+        With the transformers ``numbers`` and ``text``.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def table_encoder(X: Any, *, sparse: str | bool = "auto") -> ColumnTransformer:
            [40.,  0.,  0.,  1.]])
     """
     if not hasattr(X, "iloc"):
-        raise TypeError(f"X is a {type(X)}; give a pandas DataFrame (arrays need no encoder)")
+        raise TypeError(f"X is a {type(X)}; pass a pandas DataFrame (arrays need no encoder)")
     if sparse not in ("auto", True, False):
         raise ValueError(f"sparse={sparse!r}; use 'auto', True or False")
     numbers, text = _useful_columns(X)
-    # One category in ten thousand rows is too rare to learn from.
+    # A rarer category has too few rows to learn from.
     onehot = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=max(1, len(X) // 10_000),
+        min_frequency=max(1, len(X) // ROWS_PER_RARE_CATEGORY),
         sparse_output=sparse is not False,
     )
     parts = [
@@ -66,11 +66,10 @@ def table_encoder(X: Any, *, sparse: str | bool = "auto") -> ColumnTransformer:
 
 
 class TextColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Columns of any type as strings, the missing ones as the string ``"missing"``.
+    """Turns columns of any type into strings; missing values become ``"missing"``.
 
-    The same value gives the same string whatever type its column was read as: a column of codes
-    may hold only whole numbers in one file, missing values (hence floats) in a second and letters
-    in a third.
+    A value gives the same string whatever type its column was read as.  A column of codes may hold
+    only integers in one file, missing values (hence floats) in a second and letters in a third.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ class TextColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         frame = self._frame(X, reset=False)
         result = np.empty(frame.shape, dtype=object)
         for j in range(frame.shape[1]):
-            # Code -1 means missing and so picks the last of the words.
+            # Missing values have code -1, which picks the last word.
             codes, values = pandas.factorize(frame.iloc[:, j])
             words = [_text(value) for value in values] + [self.missing]
             result[:, j] = np.array(words, dtype=object)[codes]
@@ -127,8 +126,8 @@ class TextColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
 def text_columns(model: Any) -> list[str] | None:
     """Columns that a model made with `table_encoder` reads as text; None if it has no encoder.
 
-    Pass the result to `read_table` when reading data to predict, so that a column keeps its type
-    even where the new file alone would suggest another.
+    Pass the result to `read_table` when reading data for prediction.  A column then keeps its type
+    even if the new file alone suggests another.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ def _useful_columns(X: Any) -> tuple[list[str], list[str]]:
         numeric = types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
         if types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column):
             dropped.append(f"{name!r} (dates; convert them to numbers)")
-        # Of text, one value or nothing is information too.
+        # For text, "missing" counts as a value.
         elif column.nunique(dropna=numeric) <= 1:
             dropped.append(f"{name!r} (constant)")
         else:
@@ -183,14 +182,14 @@ def _useful_columns(X: Any) -> tuple[list[str], list[str]]:
 
 
 def _warn_of_identifiers(column: Any) -> None:
-    """Text that hardly repeats is a name, a number or free text: indicators only memorise it."""
+    """Warn of text that hardly repeats: indicators of names or free text only memorise rows."""
     different, rows = column.nunique(), len(column)
-    if different > max(MANY_CATEGORIES, rows // 2):
+    if different > max(IDENTIFIER_MIN_VALUES, rows // 2):
         example = next(str(value) for value in column if value == value and value is not None)
         warnings.warn(
             f"column {column.name!r} holds {different} different texts in {rows} rows, such as "
-            f"{example!r}; each becomes an input of its own. Leave it out if it is an identifier, "
-            "write numbers with a decimal point",
+            f"{example!r}; each becomes a separate input. Leave the column out if it is an "
+            "identifier; write numbers with a decimal point",
             UserWarning,
             stacklevel=4,
         )

@@ -12,8 +12,9 @@ from scipy import sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from widemargin._runtime.files import checked_sparse
+from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import open_data
-from widemargin.tables.table import DataFileError, Table
+from widemargin.tables.table import Table
 
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
 
@@ -22,38 +23,44 @@ def read_svmlight(
     path: Path, target: str | int | None, n_features: int | None, index_base: int | None
 ) -> Table:
     if target not in (None, "label"):
-        raise DataFileError(f"{path}: the target is the label of each line; leave out {target=}")
+        raise DataFileError(
+            f"{path}: the target is the label of each line; leave out ", Argument("target", target)
+        )
     try:
         with open_data(path) as stream:
-            X, y = load_svmlight_file(stream, zero_based=True)  # numbers as in the file
+            X, y = load_svmlight_file(stream, zero_based=True)  # keeps the column numbers
     except (ValueError, OverflowError) as error:
         with open_data(path) as stream:
             place = next((n for n, line in enumerate(stream, 1) if not is_svmlight(line)), None)
         what = f"line {place}: {error}" if place else str(error)
         raise DataFileError(
-            f"{path}: {what}; lines are 'label index:value ...' with growing indices"
+            f"{path}: {what}; a line must be 'label index:value ...' with increasing indices"
         ) from error
     uses_zero = X.nnz > 0 and X.indices.min() == 0
     if index_base is None:
         index_base = 0 if uses_zero else 1
     elif index_base == 1 and uses_zero:
         raise DataFileError(
-            f"{path}: has a column 0 where index_base=1 makes 1 the first; set index_base=0 if "
-            "the training file counts from 0 too"
+            f"{path}: has a column 0, but ",
+            Argument("index_base", 1),
+            " says that columns start at 1; use ",
+            Argument("index_base", 0),
+            " if the training file also starts at 0",
         )
     X = _columns_from(index_base, X, n_features, path)
     return replace(_checked_table(X, y, "label", path), index_base=index_base)
 
 
 def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -> Any:
-    """X without the columns before the first one, `n_features` wide."""
+    """X with column `index_base` first, and `n_features` columns if that is given."""
     largest = int(X.indices.max()) if X.nnz else index_base - 1
     width = largest + 1 - index_base
     if n_features is not None and width > n_features:
         raise DataFileError(
-            f"{path}: has a column {largest}, the last of n_features={n_features} is "
-            f"{n_features - 1 + index_base} (index_base={index_base}); give a file with the "
-            "columns of the training file"
+            f"{path}: has a column {largest}, but the last of {n_features} columns is "
+            f"{n_features - 1 + index_base} (",
+            Argument("index_base", index_base),
+            "); use a file with the columns of the training file",
         )
     shape = (X.shape[0], width if n_features is None else n_features)
     X.indices -= index_base
@@ -61,7 +68,7 @@ def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -
 
 
 def is_svmlight(line: bytes) -> bool:
-    """Whether a line is 'label index:value ...' with growing indices, or blank."""
+    """Whether a line is 'label index:value ...' with increasing indices, or blank."""
     tokens = line.partition(b"#")[0].split()
     try:
         pairs = [token.split(b":") for token in tokens[1:] if not token.startswith(b"qid:")]
@@ -69,18 +76,20 @@ def is_svmlight(line: bytes) -> bool:
         float(tokens[0] if tokens else 0)
     except ValueError:
         return False
-    growing = all(a < b for a, b in itertools.pairwise([-1, *indices]))
-    return growing and all(index < 2**31 for index in indices)
+    increasing = all(a < b for a, b in itertools.pairwise([-1, *indices]))
+    return increasing and all(index < 2**31 for index in indices)
 
 
 def read_npz(path: Path, target: str | int | None) -> Table:
     if target not in (None, "y"):
-        raise DataFileError(f"{path}: the target is the array 'y'; leave out {target=}")
+        raise DataFileError(
+            f"{path}: the target is the array 'y'; leave out ", Argument("target", target)
+        )
     try:
         with open(path, "rb") as stream:
-            # numpy.load would take anything else for a pickle, and advise to trust it.
+            # numpy.load takes anything else for a pickle and advises the user to trust it.
             if stream.read(2) not in (b"PK", b"\x93N"):
-                raise ValueError("is no NumPy archive")
+                raise ValueError("not a NumPy archive")
             stream.seek(0)
             loaded = np.load(stream, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
@@ -122,8 +131,8 @@ def _checked_table(X: Any, y: np.ndarray | None, name: str, path: Path) -> Table
         return Table(X, None, (), None)
     if y.shape != X.shape[:1] or y.dtype.kind not in "biufU":
         raise DataFileError(
-            f"{path}: {name} has shape {y.shape} and type {y.dtype} for {X.shape[0]} rows; one "
-            "number or string a row is needed"
+            f"{path}: {name} has shape {y.shape} and type {y.dtype} for {X.shape[0]} rows; it "
+            "needs one number or string per row"
         )
     if y.dtype.kind == "f" and (missing := np.flatnonzero(np.isnan(y))).size:
         raise DataFileError(

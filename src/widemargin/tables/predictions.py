@@ -1,4 +1,4 @@
-"""`write_predictions`: columns to a file, all or nothing."""
+"""`write_predictions`: columns to a file that is complete or absent."""
 
 import zipfile
 from collections.abc import Mapping
@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from widemargin._runtime.files import PathLike, atomic_path
+from widemargin.tables.errors import DataFileError
 from widemargin.tables.formats import COMPRESSED, format_of, require_pyarrow
-from widemargin.tables.table import DataFileError
 
 
 def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
-    """Write columns of equal length to a CSV, TSV, Parquet or NumPy file, all or nothing.
+    """Write columns of equal length to a CSV, TSV, Parquet or NumPy file.
+
+    The file appears only when it is complete.
 
     Parameters
     ----------
     path : str or path
-        The suffix tells the format, as for `read_table`; svmlight is not written.
+        The suffix decides the format, as in `read_table`; svmlight files are not written.
     columns : dict of str to array of one dimension
-        Numbers, booleans or strings by column name.
+        Numbers, booleans or strings, by column name.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
     arrays = {name: _plain(name, values) for name, values in columns.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) != 1:
-        raise ValueError(f"columns of lengths {lengths}; one or more of equal length are needed")
+        raise ValueError(f"columns have lengths {lengths}; give one or more of equal length")
     if kind in (None, "svmlight"):
         raise DataFileError(f"{path}: predictions go to .csv, .tsv, .parquet or .npz files")
     with atomic_path(path) as temporary:
@@ -66,14 +68,14 @@ def _plain(name: str, values: Any) -> np.ndarray:
         array = array.astype(str)
     if array.ndim != 1 or array.dtype.kind not in "biufUM":
         raise ValueError(
-            f"column {name!r} has shape {array.shape} and type {array.dtype}; one number, boolean "
-            "or string a row is needed"
+            f"column {name!r} has shape {array.shape} and type {array.dtype}; it needs one number, "
+            "boolean or string per row"
         )
     return array
 
 
 def _write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    # Not numpy.savez: it takes a column called "file" for its own argument, and may pickle.
+    # numpy.savez would take a column called "file" for its own argument, and may pickle.
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:

@@ -9,9 +9,10 @@ from typing import Any
 
 from widemargin._runtime.files import PathLike
 from widemargin.tables.arrow import clean, features, read_csv, read_parquet, target_array
+from widemargin.tables.errors import Argument, ArgumentError, DataFileError
 from widemargin.tables.formats import format_of
 from widemargin.tables.numbers import read_npz, read_svmlight
-from widemargin.tables.table import DataFileError, Table, find_column
+from widemargin.tables.table import Table, find_column
 
 
 def read_table(
@@ -29,36 +30,37 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        The suffix tells the format: .csv, .txt, .tsv, .parquet, .svm, .svmlight, .libsvm, .dat,
+        The suffix decides the format: .csv, .txt, .tsv, .parquet, .svm, .svmlight, .libsvm, .dat,
         .npz.  Text files may be compressed (.gz, .bz2, .xz).
     target : str, int or None, default=None
-        Name of the target column, or its position ("-1" is the last).  None if all columns are
-        inputs.  svmlight files always have a target, ``label``; archives if they hold ``y``.
+        Name of the target column, or its position ("-1" is the last).  With None all columns are
+        inputs.  The target of svmlight files is always ``label``; that of archives is ``y``.
     format : {"csv", "tsv", "parquet", "svmlight", "npz"} or None
-        For files with another suffix.
+        Format of a file with another suffix.
     header : bool, default=True
-        Whether the first line of a CSV file names the columns; if not, they are c0, c1, ...
+        Whether the first line of a CSV file names the columns.  If not, they are called c0, c1, ...
     text_columns : sequence of str or None, default=None
-        The columns to read as text, all others being numbers; X is then always a DataFrame.  For
-        prediction, pass ``text_columns(model)``.  None: found from the file.
+        The columns to read as text; all others are numbers, and X is always a DataFrame.  For
+        prediction, pass ``text_columns(model)``.  None infers the types from the file.
     n_features : int or None, default=None
-        Number of features of an svmlight file, which does not tell it.
+        Number of features of an svmlight file, which the file does not record.
     index_base : {0, 1} or None, default=None
-        The number of the first feature in an svmlight file, which does not tell it either.  None:
-        0 if the file uses the number 0, else 1.  For prediction, pass the ``index_base`` of the
-        table that the model was trained on: a file of a few rows may suggest another.
+        The number of the first feature in an svmlight file, which the file does not record either.
+        None means 0 if the file uses the number 0, otherwise 1.  For prediction, pass the
+        ``index_base`` of the table that the model was trained on: a file of a few rows may suggest
+        another.
 
     Returns
     -------
     Table
-        The inputs `X`, the target `y` and their names.
+        The inputs `X`, the target `y`, and the names of both.
 
     Raises
     ------
     DataFileError
-        If the file cannot be read or makes no table.
+        If the file cannot be read or holds no table.
     ImportError
-        If pyarrow (CSV, Parquet) or pandas (text or missing values) is not installed.
+        If pyarrow (for CSV and Parquet) or pandas (for text or missing values) is not installed.
 
     Notes
     -----
@@ -83,7 +85,9 @@ def read_table(
     path = Path(path)
     kind = format_of(path, format)
     if index_base not in (None, 0, 1):
-        raise ValueError(f"index_base={index_base!r}; use 0, 1 or None (found from the file)")
+        raise ArgumentError(
+            Argument("index_base", index_base), "; use 0, 1 or None (inferred from the file)"
+        )
     try:
         if kind == "svmlight":
             return read_svmlight(path, target, n_features, index_base)
@@ -105,11 +109,11 @@ def _from_arrow(
     names = [str(name).strip() for name in arrow.column_names]
     check_names(names, path)
     if arrow.num_rows == 0:
-        raise DataFileError(f"{path}: has no rows below its header; give a file with rows")
+        raise DataFileError(f"{path}: has no rows below its header; use a file with rows")
     if unknown := [name for name in text or () if name not in names]:
         shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
         raise DataFileError(
-            f"{path}: lacks {shown}, to be read as text; give a file with the columns of the "
+            f"{path}: lacks {shown}, to be read as text; use a file with the columns of the "
             "training file"
         )
     at = None if target is None else find_column(names, target, path)
@@ -128,7 +132,7 @@ def _from_arrow(
 
 
 def check_names(names: Sequence[str], path: Path) -> None:
-    """Refuse columns without a name of their own."""
+    """Refuse columns without a name and names that are used twice."""
     if "" in names:
         raise DataFileError(
             f"{path}: column {names.index('') + 1} has no name; name it, or leave out a row index "
@@ -136,6 +140,7 @@ def check_names(names: Sequence[str], path: Path) -> None:
         )
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise DataFileError(
-            f"{path}: more than one column is called {twice[0]!r}; rename them, or read a file "
-            "without a line of names with header=False"
+            f"{path}: more than one column is called {twice[0]!r}; rename them, or use ",
+            Argument("header", False),
+            " if the first line is data",
         )

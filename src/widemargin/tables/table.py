@@ -1,4 +1,4 @@
-"""What a reader returns: a table, or an error that says what to do about the file."""
+"""`Table`, which readers return, and how its columns are found by name or position."""
 
 import difflib
 from collections.abc import Sequence
@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-
-class DataFileError(ValueError):
-    """A data file cannot be used as it is; the message names the file, the place, the remedy."""
+from widemargin.tables.errors import Argument, DataFileError
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,15 +17,15 @@ class Table:
     Attributes
     ----------
     X : ndarray, CSR array or pandas DataFrame of shape (n_rows, n_features)
-        The inputs: floats if all are numbers and none is missing, else a DataFrame.
+        The inputs: floats if all are numbers and none is missing, otherwise a DataFrame.
     y : ndarray of shape (n_rows,) or None
-        The target, if it was asked for or the format always has one.
+        The target, if one was named or the format always has one.
     feature_names : tuple of str
         Names of the columns of X; empty if the format has none (svmlight, npz).
     target_name : str or None
         Name of the target.
     index_base : {0, 1} or None
-        The number of the first column in an svmlight file, as given or as found.
+        The number of the first column in an svmlight file, as given or inferred.
     """
 
     X: Any
@@ -38,7 +36,7 @@ class Table:
 
 
 def find_column(names: Sequence[str], wanted: str | int, path: object) -> int:
-    """Position of the column called `wanted`, or at the position `wanted` ("-1" is the last)."""
+    """Position of the column with the name or position `wanted` ("-1" is the last)."""
     if wanted in names:
         return names.index(str(wanted))
     try:
@@ -48,10 +46,11 @@ def find_column(names: Sequence[str], wanted: str | int, path: object) -> int:
 
 
 def no_column(names: Sequence[str], wanted: str | int, path: object) -> DataFileError:
-    """Error for a column that is not there, with the names that come closest."""
+    """Error for a column that does not exist, with the closest names."""
     close = difflib.get_close_matches(str(wanted), names, n=3, cutoff=0.5) or names[:10]
     return DataFileError(
-        f"{path}: there is no column {wanted!r} among {len(names)}; closest: "
-        f"{', '.join(map(repr, close))}. Give a name, or a position such as -1; a file without a "
-        "line of names is read with header=False"
+        f"{path}: has {len(names)} columns, but no column {wanted!r}; closest: "
+        f"{', '.join(map(repr, close))}. Give a name, or a position such as -1; use ",
+        Argument("header", False),
+        " if the first line is data",
     )

@@ -28,7 +28,7 @@ from widemargin.inputs.labels import example_weights
 from widemargin.inputs.threads import thread_count
 from widemargin.training.control import Control, Watcher, interrupt_flag
 from widemargin.training.model import all_or_nothing
-from widemargin.training.outputs import most_likely
+from widemargin.training.outputs import predicted_codes
 
 __all__ = [
     "CertifiedClassifier",
@@ -320,7 +320,7 @@ class CertifiedClassifier(ClassifierMixin):  # type: ignore[misc]
         return y_val
 
     def _decide(self, outputs: FloatArray) -> Any:
-        return most_likely(outputs, self.classes_)
+        return self.classes_[predicted_codes(outputs)]
 
     def _error(self, y: ArrayLike, predicted: ArrayLike, weights: FloatArray | None) -> float:
         """The fraction of the weight that is misclassified."""
