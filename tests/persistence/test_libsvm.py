@@ -260,7 +260,7 @@ def test_a_loaded_model_cannot_go_on(path):
     assert_array_equal(loaded.n_iter_, model.n_iter_)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        loaded.fit(X, Y2)  # now there is something to go on from
+        loaded.fit(X, Y2)  # now it can resume
         load_libsvm(path).fit(X, Y2)
     assert loaded.n_iter_[0] < model.n_iter_[0]
 

@@ -223,21 +223,6 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         """
         return decision_values(self._outputs(self._check_predict(X)))
 
-    def predict(self, X: ArrayLike) -> Any:
-        """The class of each example.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        return self._decide(self._outputs(self._check_predict(X)))
-
 
 class LinearSVR(CertifiedRegressor, LinearMachine):
     r"""Linear support vector regression, at any size.
@@ -333,18 +318,3 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
 
     def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
         return coef[0], intercept
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """f(x) of each example.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The outputs.
-        """
-        return self._decide(self._outputs(self._check_predict(X)))
