@@ -211,7 +211,9 @@ def test_time_limit_and_going_on():
 
 
 def test_ctrl_c_leaves_a_gater(ctrl_c, monkeypatch):
-    monkeypatch.setattr("widemargin.mlp.network.NetworkLearner.margin", lambda self: ctrl_c())
+    monkeypatch.setattr(
+        "widemargin.mlp.network.NetworkLearner.geometric_margin", lambda self: ctrl_c()
+    )
     gater = quick(max_iter=10**6)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         gater.fit(X, **TASK)

@@ -14,7 +14,7 @@ from widemargin.reference.committees import (
     simple_mlp_classes,
 )
 
-ROUNDING = 2e-4  # error of some hundred steps in float32
+ROUNDING = 2e-4  # error of hundreds of steps in float32
 
 
 @pytest.fixture

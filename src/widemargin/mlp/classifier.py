@@ -152,7 +152,8 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         lower objective in this precision), "time_limit", "interrupted" or "callback".
     history_ : list of dict
         One record per epoch: criterion and error (measured as in `loss_`), objective, validation
-        criterion and error, margin 2β/‖w‖ of the output weights, learning rate, seconds.
+        criterion and error, learning rate, seconds; for ``loss="margin"`` the geometric margin
+        2β/‖w‖ of the output weights.
     fit_time_ : float
         Training time in seconds.
 

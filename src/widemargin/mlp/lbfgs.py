@@ -4,8 +4,8 @@ r"""Training by L-BFGS: SciPy's quasi-Newton method on the criterion of all exam
               + \frac\nu2 \sum_{k<D} \|W^k\|^2
 
 with example weights c. An iteration is an epoch of the training loop: one evaluation of J and its
-gradient, or a few where the line search needs more. The core adds up the gradient in calls of some
-tens of milliseconds, so that a fit can be stopped within an evaluation.
+gradient, or a few where the line search needs more. The core adds up the gradient in calls of tens
+of milliseconds, so that a fit can be stopped within an evaluation.
 """
 
 from dataclasses import replace

@@ -246,12 +246,12 @@ class TrainedNetwork:
         )
 
     def geometric_margin(self) -> float | None:
-        """The margin 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
-        if self.error_scale is not None or self.experts is not None:
+        """2β/‖w‖ in the space of the last hidden layer (Theorem 8.4), for the margin criterion."""
+        if self.criterion.name != "margin":
             return None
         W = self.architecture.layers(self.state.parameters)[-1][0]
         norm = np.linalg.norm(W.astype(np.float64), axis=0).max()
-        return float(2.0 * (self.criterion.parameter or 1.0) / norm) if norm > 0 else float("inf")
+        return float(2.0 * self.criterion.parameter / norm) if norm > 0 else float("inf")
 
     def measures(self, criterion: float) -> dict[str, float]:
         """The objective J of (8.10), for solvers whose weight decay is part of it."""

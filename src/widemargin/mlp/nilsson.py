@@ -26,7 +26,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
 
     With ``margin=β`` (not published) an example is learnt if :math:`y f(x) \le \beta`, by the
     fewest units that bring it above β: :math:`\lfloor (\beta - y f(x))/2 \rfloor + 1`. Votes that
-    are won by one often turn on new examples; votes that are won by some tens do not.
+    are won by one often turn on new examples; votes that are won by tens do not.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ from sklearn.utils import gen_batches
 from widemargin import _core, criteria
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.kernels import Inputs, Kernel
-from widemargin.perceptrons.linear_learner import evaluate
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
+from widemargin.training.outputs import evaluate
 
 EXAMPLES_PER_BLOCK = 256  # visited with their own kernel matrix
 ROWS_AT_ONCE = 4096  # of a kernel matrix, in memory
@@ -114,7 +114,7 @@ class KernelLearner:
 
     def validate(self) -> tuple[float, float] | None:
         state, examples = self.state, self.examples
-        if state.f_val is None:
+        if state.f_val is None or examples.y_val is None:
             return None
         scores = state.f_val + state.b
         return evaluate(scores, examples.y_val, examples.weights_val, self.criterion)

@@ -18,14 +18,14 @@ import scipy.sparse as sp
 from widemargin import _core
 from widemargin._typing import FloatArray, IntArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.labels import example_errors
 from widemargin.inputs.packing import RowLayout
 from widemargin.inputs.rows import decision
 from widemargin.inputs.scaling import Scaling
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
+from widemargin.training.outputs import evaluate
 
-__all__ = ["LinearLearner", "LinearState", "evaluate"]
+__all__ = ["LinearLearner", "LinearState"]
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
 
@@ -124,7 +124,7 @@ class LinearLearner:
 
     def validate(self) -> tuple[float, float] | None:
         X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
-        if X is None:
+        if X is None or y is None:
             return None
         return evaluate(decision(X, *self.state.average()), y, weights, self.criterion)
 
@@ -198,17 +198,3 @@ class LinearLearner:
                 **self.state.scaling.to_dict(),
             },
         }
-
-
-def evaluate(
-    scores: FloatArray, y: FloatArray | None, weights: FloatArray | None, criterion: Criterion
-) -> tuple[float, float]:
-    """Mean criterion (summed over the outputs) and mean error of scores."""
-    assert y is not None
-    if scores.shape[1] == 1:
-        values = criterion.value(y, scores[:, 0])
-    else:
-        signs = np.where(y[:, None] == np.arange(scores.shape[1]), 1.0, -1.0)
-        values = criterion.value(signs, scores).sum(1)
-    wrong = example_errors(scores, y)
-    return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
