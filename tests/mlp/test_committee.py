@@ -40,7 +40,7 @@ def test_the_margin_of_the_votes(margin):
     clf = simple(margin=margin, max_iter=1).fit(X, Y)
     beta = np.sqrt(40) if margin == "auto" else margin
     assert clf.geometric_margin_ == pytest.approx(2 * beta / np.sqrt(40))
-    assert clf.history_[0]["margin"] == clf.geometric_margin_
+    assert clf.history_[0]["geometric_margin"] == clf.geometric_margin_
 
 
 @every_model

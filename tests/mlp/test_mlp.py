@@ -300,7 +300,7 @@ def test_history_of_an_epoch():
     clf = classifier(loss="margin", output_alpha=20.0, margin=2.0).fit(X, RINGS)
     record = clf.history_[-1]
     norm = np.linalg.norm(clf.coefs_[-1])
-    assert record["margin"] == pytest.approx(4.0 / norm, rel=1e-5)
+    assert record["geometric_margin"] == pytest.approx(4.0 / norm, rel=1e-5)
     decayed = 0.5 * 0.1 * norm**2 + 0.5 * 1e-4 / 200 * np.sum(clf.coefs_[0] ** 2)
     assert record["objective"] == pytest.approx(record["criterion"] + decayed, rel=1e-5)
     assert "margin" not in regressor().fit(X, VALUES).history_[-1]

@@ -271,7 +271,7 @@ class ClusterLearner:
     def validate(self) -> tuple[float, float] | None:
         return self.validation
 
-    def margin(self) -> float | None:
+    def geometric_margin(self) -> float | None:
         return None
 
     def measures(self, criterion: float) -> dict[str, float]:

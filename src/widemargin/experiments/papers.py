@@ -21,7 +21,8 @@ from widemargin.mlp.classifier import MLPClassifier
 from widemargin.mlp.hat_encoder import HatEncoder
 from widemargin.mlp.nilsson import NilssonMLPClassifier
 from widemargin.mlp.simple import SimpleMLPClassifier
-from widemargin.perceptrons.perceptron import MarginPerceptron, Perceptron
+from widemargin.perceptrons.margin_perceptron import MarginPerceptron
+from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.svm.svc import SVC
 
 __all__ = [

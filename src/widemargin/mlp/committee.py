@@ -151,7 +151,7 @@ class CommitteeLearner:
         joint = self.targets == "best_other"
         return evaluate(scores, y, weights, Margin(self.beta), joint=joint)
 
-    def margin(self) -> float:
+    def geometric_margin(self) -> float:
         """2β/√N in the space of the votes."""
         return float(2.0 * self.beta / np.sqrt(self.state.units))
 
@@ -179,6 +179,6 @@ class CommitteeLearner:
         self._keep()
         return {
             "_state": self.state.to_dict(),
-            "geometric_margin_": self.margin(),
+            "geometric_margin_": self.geometric_margin(),
             "n_updates_": self.state.updates,
         }

@@ -245,7 +245,7 @@ class TrainedNetwork:
             self.scores(X), y, weights, self.criterion, joint=True, error_scale=self.error_scale
         )
 
-    def margin(self) -> float | None:
+    def geometric_margin(self) -> float | None:
         """The margin 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
         if self.error_scale is not None or self.experts is not None:
             return None

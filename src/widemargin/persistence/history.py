@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
+__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "tensor_names", "upgrade"]
 
 #: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
@@ -58,9 +58,9 @@ class Changes:
 
     `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
     renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
-    to a mapping from old values to new ones. `records` renames entries of `history_`. `convert` is
-    for parameters that follow from several old ones: it gets all parameters, with their new names
-    and values, and all attributes, and returns the parameters.
+    to a mapping from old values to new ones. `records` renames or removes entries of `history_`.
+    `convert` is for parameters that follow from several old ones: it gets all parameters, with
+    their new names and values, and all attributes, and returns the parameters.
     """
 
     parameters: Names = field(default_factory=dict)
@@ -91,6 +91,9 @@ SCALING = Changes(
 MARGIN = Changes(
     attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
 )
+
+#: Classifiers that measured a margin where it means nothing.
+NO_MARGIN = Changes(attributes={"margin_": None}, records={"margin": None})
 
 
 def _network_decays(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
@@ -127,10 +130,10 @@ CHANGES: dict[str, Changes] = {
     f"widemargin.{name}": changes
     for name, changes in {
         # perceptrons
-        "Perceptron": SCALING,
-        "MarginPerceptron": SCALING,
-        "SGDSVC": SCALING,
-        "KernelPerceptron": SCALING,
+        "Perceptron": SCALING | NO_MARGIN,
+        "MarginPerceptron": SCALING | MARGIN,
+        "SGDSVC": SCALING | MARGIN | Changes(attributes={"objective_": None}),
+        "KernelPerceptron": SCALING | NO_MARGIN | Changes(attributes={"_squared_norm": None}),
         # linear SVMs
         "LinearSVC": SCALING,
         "LinearSVR": SCALING,
@@ -159,36 +162,48 @@ def upgrade(node: Any) -> Any:
     node = {key: upgrade(value) for key, value in node.items()}
     if node.get("kind") == "estimator":
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
-        changes = CHANGES.get(name, Changes())
-        parameters = _with_values(_renamed(node["params"], changes.parameters), changes)
-        state = _renamed(node["state"], changes.attributes)
-        node["state"] = _upgraded_state(state, parameters, changes)
-        convert = changes.convert or (lambda parameters, state: parameters)
-        node["params"] = convert(parameters, node["state"])
+        if changes := CHANGES.get(name):
+            node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
+            node["state"] = _renamed(node["state"], changes.attributes)
+            _upgrade_records(node["state"], changes)
+            if changes.convert is not None:
+                node["params"] = changes.convert(node["params"], node["state"])
+        _upgrade_fitted_with(node["params"], node["state"], changes or Changes())
     return node
 
 
-def _upgraded_state(
-    state: dict[str, Any], parameters: Mapping[str, Any], changes: Changes
-) -> dict[str, Any]:
-    """Attributes that hold names of parameters or records, with the current names.
+def tensor_names(node: Any) -> set[str]:
+    """The tensors that a JSON tree refers to."""
+    if isinstance(node, dict):
+        own = {node["tensor"]} if node.get("kind") == "array" else set()
+        return own.union(*(tensor_names(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(tensor_names(item) for item in node))
+    return set()
 
-    The parameters that a model was fitted with are compared when it resumes. Those that are
-    estimators were kept as text, with old names; they are left out and not compared.
-    """
-    if isinstance(fitted := state.get("_fitted_with"), dict):
-        known = _with_values(_renamed(dict(fitted["items"]), changes.parameters), changes)
-        known = {k: v for k, v in known.items() if not _is_estimator(parameters.get(k))}
-        state["_fitted_with"] = fitted | {"items": _pairs(known)}
+
+def _upgrade_records(state: dict[str, Any], changes: Changes) -> None:
+    """The records of `history_` with the current names."""
     if isinstance(history := state.get("history_"), list):
         state["history_"] = [
             record | {"items": _pairs(_renamed(dict(record["items"]), changes.records))}
             for record in history
         ]
-    return state
 
 
-def _is_estimator(node: Any) -> bool:
+def _upgrade_fitted_with(params: dict[str, Any], state: dict[str, Any], changes: Changes) -> None:
+    """The parameters that a model was fitted with, under their current names.
+
+    Estimators among them are left out: a file holds their text, which has the old names.
+    """
+    if isinstance(fitted := state.get("_fitted_with"), dict):
+        known = _with_values(_renamed(dict(fitted["items"]), changes.parameters), changes)
+        plain = {name: value for name, value in known.items() if not _is_estimator(params, name)}
+        state["_fitted_with"] = fitted | {"items": _pairs(plain)}
+
+
+def _is_estimator(nodes: Mapping[str, Any], name: str) -> bool:
+    node = nodes.get(name)
     return isinstance(node, dict) and node.get("kind") in ("estimator", "same")
 
 

@@ -6,7 +6,6 @@ Every function is pure: a pass that is repeated elsewhere gives the same weights
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from widemargin._typing import FloatArray
 from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
-from widemargin.training.loop import Plan, Tally, _epoch, _order, _rate_after
+from widemargin.training.loop import Plan, Tally, epoch_order, run_epoch
 
 __all__ = ["EpochSpan", "GaterCopy", "averaged", "finished", "initialized", "pass_over"]
 
@@ -60,9 +59,12 @@ def pass_over(copy: GaterCopy, examples: MixedExamples, span: EpochSpan) -> Gate
     learner = gater._learner(examples, resume=True)
     plan = Plan(gater.max_iter, gater._schedule(), first_epoch=gater._epochs_done)
     epoch = gater._epochs_done + span.epoch
-    order = _order(learner.order, gater._seed() if gater.shuffle else None, epoch)
-    rate = partial(_rate_after, plan, epoch, span.done, span.total)
-    tally, _ = _epoch(learner, order, rate, lambda: False)
+    order = epoch_order(learner.order, gater._seed() if gater.shuffle else None, epoch)
+
+    def rate(visited: int) -> float:
+        return plan.rate_after(epoch, span.done + visited, span.total)
+
+    tally, _ = run_epoch(learner, order, rate)
     gater.__dict__.update(learner.attributes())
     return GaterCopy(gater, copy.tally + tally)
 

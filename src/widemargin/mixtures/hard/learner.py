@@ -209,7 +209,7 @@ class MixtureLearner:
         mean = np.average(values, weights=weights), np.average(errors, weights=weights)
         return float(mean[0]), float(mean[1])
 
-    def margin(self) -> float | None:
+    def geometric_margin(self) -> float | None:
         return None
 
     def measures(self, criterion: float) -> dict[str, float]:

@@ -102,7 +102,7 @@ class SoftLearner:
             return None
         return self.mixture.measure(X, y, weights, self.error_scale)
 
-    def margin(self) -> float | None:
+    def geometric_margin(self) -> float | None:
         return None
 
     def attributes(self) -> dict[str, Any]:
