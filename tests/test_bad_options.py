@@ -87,8 +87,17 @@ def test_wrong_class_weights_are_refused(name, class_weight, message):
         ({"early_stopping": True}, {"X_val": X, "y_val": Y[:-1]}, r"40.*39|39.*40"),
         ({"early_stopping": True}, {"X_val": changed(X, np.nan), "y_val": Y}, "NaN"),
         ({"early_stopping": True}, {"X_val": X, "y_val": np.full(40, "c")}, "'c'"),
+        ({"early_stopping": True}, {"sample_weight_val": np.ones(40)}, "needs X_val and y_val"),
+        (
+            {"early_stopping": True},
+            {"X_val": X, "y_val": Y, "sample_weight_val": np.ones(39)},
+            "sample_weight.shape",
+        ),
     ],
-    ids=["no y_val", "no X_val", "not used", "columns", "short y_val", "NaN", "unknown label"],
+    ids=[
+        *("no y_val", "no X_val", "not used", "columns", "short y_val", "NaN", "unknown label"),
+        *("weights of nothing", "short weights"),
+    ],
 )
 def test_wrong_validation_sets_are_refused(name, options, arguments, message):
     clf = make(name, **options)

@@ -76,7 +76,7 @@ def test_readme_names_the_two_commands():
 def test_readme_shows_the_examples_of_every_task():
     """The README trains, predicts, inspects, saves and loads."""
     code = "\n".join(python_examples((ROOT / "README.md").read_text("utf-8")))
-    for word in (".fit(", ".predict(", "margin_", "history_", "save(", "load("):
+    for word in (".fit(", ".predict(", "geometric_margin_", "history_", "save(", "load("):
         assert word in code
 
 

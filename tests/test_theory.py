@@ -84,10 +84,10 @@ def test_updates_and_margin_of_the_margin_perceptron(bias, data, rate, beta, see
     assert clf.stop_reason_ == "no_update"
     assert clf.n_updates_ <= bound / ROUNDING
     promised = theory.separable_margin_bound(R, largest, rate, beta=beta, bias=bias)
-    assert clf.margin_ >= promised * ROUNDING
+    assert clf.geometric_margin_ >= promised * ROUNDING
     # 2β/‖w‖ is a margin: no example is closer to the hyperplane than half of it
     distances = y * clf.decision_function(X) / np.linalg.norm(clf.coef_)
-    assert 2 * distances.min() >= clf.margin_ * ROUNDING
+    assert 2 * distances.min() >= clf.geometric_margin_ * ROUNDING
 
 
 def test_no_hyperplane_of_the_construction_has_a_larger_margin():
@@ -118,7 +118,7 @@ def check_margin_after_every_epoch(clf, R, *, bias):
     for t, record in zip(updates, clf.history_, strict=True):
         promised = theory.margin_bound(t, R, rate, beta=beta, bias=bias)
         printed = 2 * beta / rate / np.sqrt(t * (2 * beta / rate + (R + 1) ** 2))
-        assert record["margin"] >= promised * ROUNDING
+        assert record["geometric_margin"] >= promised * ROUNDING
         assert promised >= printed * ROUNDING
 
 
@@ -177,7 +177,7 @@ def test_the_margin_bound_is_nearly_reached():
         tol=None,
     ).fit(X, y)
     promised = theory.margin_bound(clf.n_updates_, 1.0, 1.0, bias=False)
-    assert promised <= clf.margin_ <= 1.3 * promised
+    assert promised <= clf.geometric_margin_ <= 1.3 * promised
 
 
 def test_without_updates_the_bound_is_infinite():

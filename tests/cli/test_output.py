@@ -111,7 +111,7 @@ def test_papers_show_training_errors_if_they_are_published(monkeypatch):
     from widemargin.experiments import papers
 
     row = papers.Result(
-        "Forest", "MLPClassifier", {"criterion": "mse"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04
+        "Forest", "MLPClassifier", {"loss": "squared_error"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04
     )
     monkeypatch.setattr(papers, "table_7_1", lambda: [row])
     text = run("papers", "table-7.1").stdout

@@ -74,7 +74,7 @@ def test_theorem_8_3_holds_after_every_epoch(data, schedule):
     R = radius((rows.X_train - model.feature_offset_) / model.feature_scale_)
     updates = np.cumsum([record["updates"] for record in model.history_])
     for t, record in zip(updates, model.history_, strict=True):
-        assert record["margin"] >= margin_bound(t, R, 1e-2)
+        assert record["geometric_margin"] >= margin_bound(t, R, 1e-2)
 
 
 @pytest.mark.parametrize("data", FETCH)

@@ -24,7 +24,7 @@ def simple(**options):
 
 
 def rings(rows=300, width=5, classes=2, seed=0):
-    """Classes by the distance of two inputs from their centre, the others being noise."""
+    """Classes by the distance of two inputs from their centre; the other inputs are noise."""
     X = np.random.default_rng(seed).normal(size=(rows, width))
     radius = np.hypot(X[:, 0], X[:, 1])
     y = np.digitize(radius, np.quantile(radius, np.arange(1, classes) / classes))

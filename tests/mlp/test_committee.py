@@ -1,4 +1,4 @@
-"""Committees as estimators: what they learn, weights, inputs, threads, files, errors."""
+"""Committees as estimators: what they learn, weights, inputs, files, errors."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_it_learns_what_no_line_separates(classes, multi_class):
     assert clf.score(X[:700], names[:700]) > 0.97
     assert clf.score(X[700:], names[700:]) > (0.9 if classes == 2 else 0.75)
     assert clf.decision_function(X).shape == ((1000,) if classes == 2 else (1000, 4))
-    assert clf.hidden_coef_.shape[:3] == (1, 1 if classes == 2 else 4, 100)
+    assert clf.coefs_[0].shape == (1, 1 if classes == 2 else 4, clf.coefs_[0].shape[2], 100)
 
 
 def test_the_nilsson_mlp_learns_classes():
@@ -39,8 +39,8 @@ def test_the_nilsson_mlp_learns_classes():
 def test_the_margin_of_the_votes(margin):
     clf = simple(margin=margin, max_iter=1).fit(X, Y)
     beta = np.sqrt(40) if margin == "auto" else margin
-    assert clf.margin_ == pytest.approx(2 * beta / np.sqrt(40))
-    assert clf.history_[0]["margin"] == clf.margin_
+    assert clf.geometric_margin_ == pytest.approx(2 * beta / np.sqrt(40))
+    assert clf.history_[0]["geometric_margin"] == clf.geometric_margin_
 
 
 @every_model
@@ -67,21 +67,20 @@ def test_labels_flip_signs_from_a_symmetric_start(name):
 
 
 @pytest.mark.parametrize("average", [False, True])
-def test_a_mean_of_weights_is_one_of_epochs(average):
-    """A mean lies between the weights of the epochs."""
+def test_a_mean_of_weights_lies_between_those_of_the_epochs(average):
     clf = simple(schedule="constant", average=average, encoding=None, max_iter=6).fit(X, Y)
     plain = simple(schedule="constant", encoding=None, max_iter=6).fit(X, Y)
-    assert np.array_equal(clf.hidden_coef_, plain.hidden_coef_) == (not average)
+    assert np.array_equal(clf.coefs_[0], plain.coefs_[0]) == (not average)
     assert clf.n_updates_ == plain.n_updates_
     coefs = [
-        simple(schedule="constant", encoding=None, max_iter=n).fit(X, Y).hidden_coef_
+        simple(schedule="constant", encoding=None, max_iter=n).fit(X, Y).coefs_[0]
         for n in range(1, 7)
     ]
-    assert np.all(clf.hidden_coef_ <= np.max(coefs, axis=0) + 1e-6)
-    assert np.all(clf.hidden_coef_ >= np.min(coefs, axis=0) - 1e-6)
+    assert np.all(clf.coefs_[0] <= np.max(coefs, axis=0) + 1e-6)
+    assert np.all(clf.coefs_[0] >= np.min(coefs, axis=0) - 1e-6)
 
 
-def test_the_mean_can_be_given_up():
+def test_the_mean_can_be_dropped():
     clf = simple(schedule="constant", average=True, max_iter=3, warm_start=True).fit(X, Y)
     clf.set_params(average=False).fit(X, Y)
     assert_same_model(clf, simple(schedule="constant", max_iter=6).fit(X, Y))
@@ -109,7 +108,7 @@ def test_balanced_classes_find_the_rare_one():
     assert found[1] > found[0] + 0.2
 
 
-def test_examples_without_weight_are_not_there():
+def test_a_weight_of_zero_is_absence():
     weights = (np.arange(len(Y)) % 3 > 0).astype(float)
     kept = weights > 0
     options = {"encoding": None, "shuffle": False}
@@ -118,7 +117,7 @@ def test_examples_without_weight_are_not_there():
     assert_allclose(some.decision_function(X), alone.decision_function(X), rtol=1e-5, atol=1e-5)
 
 
-# ------------------------------------------------------------------------- inputs and threads
+# ------------------------------------------------------------------------------------- inputs
 
 
 @every_model
@@ -132,33 +131,43 @@ def test_csr_is_dense(name):
         assert_allclose(csr.decision_function(sparse), at, rtol=1e-4, atol=1e-3)
 
 
-def test_an_encoder_of_ones_own_is_cloned_and_used():
+def test_a_given_encoder_is_cloned_and_used():
     encoder = HatEncoder(n_knots=5)
     clf = simple(encoding=encoder).fit(X, Y)
     assert not hasattr(encoder, "knots_")
     assert clf.encoder_.knots_.shape == (5, 5)
-    assert clf.hidden_coef_.shape[-1] == 5 * 6
+    assert clf.coefs_[0].shape[2] == 5 * 6
     by_hand = simple(encoding=HatEncoder(n_knots=None)).fit(X, Y)
-    assert by_hand.hidden_coef_.shape[-1] == 5
+    assert by_hand.coefs_[0].shape[2] == 5
 
 
 def test_wide_data_get_no_hats():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 201))
     clf = simple(max_iter=2).fit(X, rng.integers(0, 2, 100))
-    assert clf.hidden_coef_.shape[-1] == 201
+    assert clf.coefs_[0].shape[2] == 201
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_lock_free(n_jobs):
-    X, y = rings(1000)
-    options = {"n_units": 100, "max_iter": 20}
-    locked = simple(**options).fit(X, y)
-    racing = simple(**options, lock_free=True, n_jobs=n_jobs).fit(X, y)
-    if n_jobs == 1:  # nobody to race with
-        assert_array_equal(racing.hidden_coef_, locked.hidden_coef_)
-    assert abs(racing.score(X, y) - locked.score(X, y)) < 0.03
-    assert sum(record["rows"] for record in racing.history_) == 20 * 1000
+@pytest.mark.parametrize("scaling", ["standard", "minmax", None])
+@pytest.mark.parametrize("encoding", [None, "hat"])
+def test_attributes_are_the_committee(scaling, encoding):
+    clf = simple(n_units=70, n_committees=2, scaling=scaling, encoding=encoding, max_iter=3)
+    X, y = rings(classes=3)
+    X = 3 * X + 1
+    clf.fit(X, y)
+    inputs = X if encoding is None else clf.encoder_.transform(X).toarray()
+    assert [W.shape for W in clf.coefs_] == [(2, 3, inputs.shape[1], 70), (2, 3, 70, 1)]
+    assert [b.shape for b in clf.intercepts_] == [(2, 3, 70), (2, 3, 1)]
+    offset, scale = np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
+    if scaling is not None:
+        offset = inputs.mean(0) if scaling == "standard" else inputs.min(0)
+    if encoding is None and scaling is not None:
+        scale = inputs.std(0) if scaling == "standard" else np.ptp(inputs, axis=0)
+    (v, ones), (a, b) = clf.coefs_, clf.intercepts_
+    hidden = np.clip((inputs - offset) / scale @ v + a[:, :, None], -1, 1)
+    f = (hidden @ ones)[..., 0] + b
+    assert np.all(ones == 1)
+    assert_allclose(clf.decision_function(X), f.mean(axis=0).T, rtol=1e-4, atol=1e-4)
 
 
 # ------------------------------------------------------------------------------------- files
@@ -171,10 +180,10 @@ def test_a_saved_model_is_the_same_model(name, encoding, tmp_path):
     widemargin.save(clf, tmp_path / "model")
     again = widemargin.load(tmp_path / "model")
     assert_array_equal(again.decision_function(X), clf.decision_function(X))
-    assert again.margin_ == clf.margin_
+    assert again.geometric_margin_ == clf.geometric_margin_
     if encoding is not None:
         assert_array_equal(again.encoder_.knots_, clf.encoder_.knots_)
-    assert_same_model(again.fit(X, Y), clf.fit(X, Y))  # and goes on as the first would
+    assert_same_model(again.fit(X, Y), clf.fit(X, Y))  # and resumes alike
 
 
 # ------------------------------------------------------------------------------------ errors

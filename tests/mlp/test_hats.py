@@ -1,4 +1,4 @@
-"""Hat functions: what they add up to, what they can express, and what becomes of which input."""
+"""Hat functions: their sums, the functions they express, and the encoding of each kind of input."""
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ def many(rows=200, seed=0):
     return np.random.default_rng(seed).normal(size=(rows, 1))
 
 
+SCALINGS = st.sampled_from(["standard", "minmax", None])
 numbers = st.floats(-1e6, 1e6, allow_nan=False, width=32)
 columns = arrays(np.float64, st.integers(12, 60), elements=numbers)
 
@@ -32,7 +33,7 @@ columns = arrays(np.float64, st.integers(12, 60), elements=numbers)
 
 
 @given(columns, st.integers(2, 5), columns)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_hats_are_a_partition_of_unity(x, n_knots, others):
     encoder = HatEncoder(n_knots=n_knots).fit(x[:, None])
     if np.isnan(encoder.knots_).all():
@@ -50,7 +51,7 @@ def test_hats_are_a_partition_of_unity(x, n_knots, others):
 
 
 @given(columns, st.integers(2, 5), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_they_express_every_piecewise_linear_function(x, n_knots, data):
     encoder = HatEncoder(n_knots=n_knots).fit(x[:, None])
     knots, base = encoder.knots_[0][~np.isnan(encoder.knots_[0])], encoder.base_[0]
@@ -81,7 +82,7 @@ def test_values_outside_the_knots_are_the_last_hats():
 
 
 @pytest.mark.parametrize(("off", "on"), [(0, 1), (0, -7), (3, 5), (5, 3)])
-@pytest.mark.parametrize("scaling", [None, "standard"])
+@pytest.mark.parametrize("scaling", ["standard", "minmax", None])
 def test_two_values_are_an_indicator_of_the_rarer(off, on, scaling):
     x = np.full((20, 1), float(off))
     x[::4] = on
@@ -117,11 +118,25 @@ def test_the_most_frequent_value_is_zeros():
     assert encoder.scale_[0] == pytest.approx(np.sqrt(np.mean(np.arange(1, 41) ** 2)))
 
 
-def test_inputs_beside_their_hats_are_standardised():
-    x = 100 + 7 * many(500)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
+def test_inputs_beside_their_hats_are_scaled(kind):
+    x = kind(100 + 7 * many(500))
     itself = encoded(HatEncoder().fit(x), x)[:, 0]
     assert_allclose([itself.mean(), itself.std()], [0, 1], atol=1e-12)
-    assert_allclose(encoded(HatEncoder(scaling=None).fit(x), x)[:, 0], x[:, 0])
+    itself = encoded(HatEncoder(scaling="minmax").fit(x), x)[:, 0]
+    assert_allclose([itself.min(), itself.max()], [0, 1], atol=1e-12)
+    assert_allclose(encoded(HatEncoder(scaling=None).fit(x), x)[:, 0], np.ravel(x.sum(axis=1)))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
+@pytest.mark.parametrize("n_knots", [None, 4])
+def test_minmax_keeps_the_most_frequent_value_at_zero(kind, n_knots):
+    x = np.r_[np.zeros(60), np.linspace(-20, 5, 40)][:, None]
+    encoder = HatEncoder(n_knots, scaling="minmax").fit(kind(x))
+    itself = encoded(encoder, kind(x))[:, 0]
+    assert_allclose(itself, x[:, 0] / 20)
+    beyond = encoded(encoder, kind(np.array([[-100.0], [100.0]])))[:, 0]
+    assert_allclose(beyond, [-5, 5] if n_knots is None else [-1, 1])
 
 
 # -------------------------------------------------------------------------------- CSR, types
@@ -140,8 +155,8 @@ def mixed(rows, rng):
     return X
 
 
-@given(st.integers(5, 120), st.integers(0, 1000), st.sampled_from([None, 2, 8]), st.booleans())
-@settings(max_examples=60)
+@given(st.integers(5, 120), st.integers(0, 1000), st.sampled_from([None, 2, 8]), SCALINGS)
+@settings(max_examples=60, deadline=None)
 def test_csr_is_dense(rows, seed, n_knots, scaling):
     X = mixed(rows, np.random.default_rng(seed))
     options = {"n_knots": n_knots, "scaling": scaling}
@@ -173,7 +188,7 @@ def test_float32_stays_float32():
 # --------------------------------------------------------------------------- names and errors
 
 
-@pytest.mark.parametrize("scaling", [None, "standard"])
+@pytest.mark.parametrize("scaling", ["standard", "minmax", None])
 def test_a_name_for_every_column(scaling):
     X = mixed(300, np.random.default_rng(0))
     encoder = HatEncoder(n_knots=4, scaling=scaling).fit(X)
@@ -190,7 +205,7 @@ def test_names_of_a_frame():
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_numbers_that_are_none_are_refused(bad):
+def test_missing_and_infinite_numbers_are_refused(bad):
     x = many()
     encoder = HatEncoder().fit(x)
     x[3] = bad

@@ -1,12 +1,14 @@
 """Perceptrons as objects: data frames, feature maps, parameters and copies."""
 
 import pickle
+from inspect import signature
 
 import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.kernel_approximation import Nystroem
@@ -14,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from widemargin import MarginPerceptron, Perceptron
+from widemargin import KernelPerceptron, MarginPerceptron, Perceptron
 
 IN_ORDER = {"max_iter": 4, "tol": None, "shuffle": False}
 both = pytest.mark.parametrize("Model", [Perceptron, MarginPerceptron])
@@ -154,5 +156,59 @@ def test_margin_is_two_over_the_norm_of_the_trained_weights():
     rng = np.random.default_rng(0)
     X, y = rng.normal(3.0, 2.0, size=(60, 4)), rng.integers(0, 2, 60)
     clf = MarginPerceptron(**IN_ORDER, margin=0.5).fit(X, y)
-    assert clf.margin_ == pytest.approx(2 * 0.5 / np.linalg.norm(clf.coef_ * X.std(axis=0)))
-    assert clf.history_[-1]["margin"] == clf.margin_
+    norm = np.linalg.norm(clf.coef_ * X.std(axis=0))
+    assert clf.geometric_margin_ == pytest.approx(2 * 0.5 / norm)
+    assert clf.history_[-1]["geometric_margin"] == clf.geometric_margin_
+
+
+# -------------------------------------------------------------------------- scikit-learn's options
+
+
+def test_the_parameters_begin_with_those_of_scikit_learn():
+    ours, theirs = (
+        [(p.name, p.default) for p in list(signature(Model).parameters.values())]
+        for Model in (Perceptron, linear_model.Perceptron)
+    )
+    assert ours[: len(theirs)] == theirs
+
+
+@pytest.mark.parametrize("penalty", [None, "l2"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_weights_are_those_of_scikit_learn(penalty, fit_intercept):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.integers(0, 3, 200)
+    options = {"penalty": penalty, "alpha": 0.01, "eta0": 0.5, "fit_intercept": fit_intercept}
+    clf = Perceptron(**IN_ORDER, **options).fit(X, y)
+    theirs = linear_model.Perceptron(**IN_ORDER, **options).fit(X, y)
+    assert_allclose(clf.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+    assert_allclose(clf.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-12)
+
+
+def test_the_penalty_is_part_of_what_is_minimised():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
+    clf = Perceptron(**IN_ORDER, penalty="l2", alpha=0.01).fit(X, y)
+    last = clf.history_[-1]
+    assert last["objective"] == pytest.approx(last["criterion"] + 0.005 * np.sum(clf.coef_**2))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty": "l1"}, "penalty='l1' is not available.*use penalty='l2' or None"),
+        ({"penalty": "elasticnet"}, "penalty='elasticnet' is not available"),
+        ({"penalty": "l2", "alpha": 0.3, "eta0": 4.0}, "eta0=4 times alpha=0.3 is more than 1"),
+    ],
+)
+def test_options_that_cannot_be_honoured_name_the_remedy(options, message):
+    with pytest.raises(ValueError, match=message):
+        Perceptron(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("Model", [Perceptron, KernelPerceptron])
+def test_without_a_margin_there_is_no_geometric_margin(Model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    clf = Model(max_iter=3, tol=None).fit(X, y)
+    assert not hasattr(clf, "geometric_margin_")
+    assert "geometric_margin" not in clf.history_[-1]

@@ -121,7 +121,7 @@ def test_comes_to_the_solution_of_svc(mu):
     optimum = mu / 2 * np.sum(exact.coef_**2) + slack.mean()
     clf = SGDSVC(mu=mu, max_iter=600, tol=None, random_state=0).fit(X, y)
     assert clf.theorem_epochs_ < 60
-    assert optimum * (1 - 1e-6) <= clf.objective_ <= 1.01 * optimum
+    assert optimum * (1 - 1e-6) <= clf.mu * clf.primal_objective_ <= 1.01 * optimum
 
 
 def test_comes_to_the_solution_of_linear_svc():
@@ -135,8 +135,8 @@ def test_comes_to_the_solution_of_linear_svc():
     optimum = mu / 2 * np.sum(exact.coef_**2) + slack.mean()
     clf = SGDSVC(mu=mu, fit_intercept=False, max_iter=500, tol=None, random_state=0)
     clf.fit(X, y)
-    assert optimum * (1 - 1e-6) <= clf.objective_ <= 1.01 * optimum
-    assert_allclose(clf.primal_objective_, clf.objective_ * clf.C_ * len(y), rtol=1e-12)
+    assert optimum * (1 - 1e-6) <= clf.mu * clf.primal_objective_ <= 1.01 * optimum
+    assert_allclose(clf.mu * clf.C_ * len(y), 1.0, rtol=1e-12)
 
 
 def test_weights_are_those_of_svc():
@@ -151,15 +151,14 @@ def test_weights_are_those_of_svc():
     slack = np.maximum(0, 1 - (2 * y - 1) * exact.decision_function(Z))
     optimum = mu / 2 * np.sum(exact.coef_**2) + np.sum(weights * slack) / n
     assert_allclose(clf.C_, 1 / (mu * n))
-    assert optimum * (1 - 1e-6) <= clf.objective_ <= 1.01 * optimum
+    assert optimum * (1 - 1e-6) <= clf.mu * clf.primal_objective_ <= 1.01 * optimum
 
 
 def test_objectives_are_as_defined():
     X, y = load_breast_cancer(return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
     clf = SGDSVC(max_iter=5, tol=None, random_state=0).fit(X, y, weights)
-    assert_allclose(clf.objective_, objective(clf, X, y, weights), rtol=1e-9)
-    assert_allclose(clf.primal_objective_, clf.objective_ / clf.mu)
+    assert_allclose(clf.mu * clf.primal_objective_, objective(clf, X, y, weights), rtol=1e-9)
     assert {"objective", "criterion"} <= set(clf.history_[-1])
 
 
@@ -231,7 +230,7 @@ def test_partial_fit_is_fit_epoch_by_epoch(schedule, average):
     for _ in range(3):
         clf.partial_fit(X, y)
     assert_allclose(clf.coef_, whole.coef_, rtol=1e-8)
-    assert_allclose(clf.objective_, whole.objective_, rtol=1e-8)
+    assert_allclose(clf.primal_objective_, whole.primal_objective_, rtol=1e-8)
 
 
 @layouts
@@ -281,7 +280,7 @@ def test_csr_is_dense_and_classes_are_separate_machines(scaling, problem, averag
     for k in range(3):
         alone = model(**options).fit(X, y == k)
         assert_allclose(alone.decision_function(X), scores[:, k], rtol=1e-9, atol=1e-9)
-    assert_allclose(sparse.objective_, dense.objective_, rtol=1e-9)
+    assert_allclose(sparse.primal_objective_, dense.primal_objective_, rtol=1e-9)
 
 
 def test_pegasos_forgets_the_start_at_once():
@@ -289,7 +288,7 @@ def test_pegasos_forgets_the_start_at_once():
     X, y = load_breast_cancer(return_X_y=True)
     clf = SGDSVC(mu=0.1, learning_rate=10.0, max_iter=300, tol=None, random_state=0).fit(X, y)
     auto = SGDSVC(mu=0.1, max_iter=300, tol=None, random_state=0).fit(X, y)
-    assert clf.objective_ == pytest.approx(auto.objective_, rel=0.05)
+    assert clf.primal_objective_ == pytest.approx(auto.primal_objective_, rel=0.05)
 
 
 def test_a_step_too_large_for_the_decay_is_an_error():

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from widemargin.persistence import load
 from widemargin.persistence.classes import public_name
-from widemargin.persistence.history import CHANGES, Changes
+from widemargin.persistence.history import CHANGES, Changes, upgrade
 from widemargin.streaming import fit_stream, stream
 
 FOLDER = Path(__file__).parent / "models"
@@ -80,16 +80,47 @@ def test_same_parameters(name):
     model = model[-1] if hasattr(model, "steps") else model
     now = model.get_params(deep=False)
     changes = CHANGES.get(public_name(type(model)), Changes())
+    expected = {}
     for old, value in FACTS[name]["params"].items():
         new = changes.parameters.get(old, old)
-        if new is None:
-            continue
         if not isinstance(value, (list, dict)):
             value = changes.values.get(new, {}).get(value, value)
+        expected[new] = value
+    if changes.convert is not None:
+        records = [{"items": list(record.items())} for record in model.history_]
+        expected = changes.convert(expected, {"history_": records})
+    for new, value in expected.items():
+        if new is None:
+            continue
         if hasattr(now[new], "get_params"):
             assert value == {"estimator": type(now[new]).__name__}
         else:
-            assert json.loads(json.dumps(now[new])) == value, f"{old} -> {new}"
+            assert json.loads(json.dumps(now[new])) == value, new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"alpha": 0.5}, {"alpha": 0.5}),
+        ({"alpha": 0.5, "mu": 0.1, "batch_size": 30}, {"alpha": 0.5, "output_alpha": 3.0}),
+        ({"alpha": 0.5, "nu": 0.25}, {"alpha": 10.0, "output_alpha": 0.5}),
+        ({"alpha": 0.5, "mu": 0.25, "nu": 0.25}, {"alpha": 10.0, "output_alpha": None}),
+        ({"alpha": 0.25, "solver": "adamw"}, {"alpha": 10.0, "output_alpha": None}),
+        ({"alpha": 0.25, "solver": "adamw", "mu": 0.5}, {"alpha": 10.0, "output_alpha": 20.0}),
+        (
+            {"alpha": 0.5, "mu": {"kind": "scalar", "dtype": "<f4", "hex": "0000003e"}},  # 0.125
+            {"alpha": 0.5, "output_alpha": 5.0},
+        ),
+    ],
+)
+def test_weight_decays_of_networks_are_divided_by_the_batch_size(old, new):
+    """All decays of a step were alpha / batch size, alpha for AdamW, or given by mu and nu."""
+    options = {"solver": "adam", "batch_size": "auto", "mu": None, "nu": None} | old
+    state = {"history_": [{"kind": "dict", "items": [["epoch", 0], ["rows", 40]]}]}
+    node = {"kind": "estimator", "id": 0, "class": "widemargin.mlp.MLPClassifier"}
+    found = upgrade(node | {"params": options, "state": state})
+    rest = {name: options[name] for name in ("solver", "batch_size")}
+    assert found["params"] == rest | new
 
 
 @pytest.mark.parametrize("name", [name for name in FACTS if "resumed" in FACTS[name]])

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
@@ -44,11 +45,11 @@ def test_history_has_a_record_an_epoch(name, y):
     assert clf.n_iter_ == clf.best_iter_ == len(clf.history_) == 4
     assert [r["epoch"] for r in clf.history_] == [0, 1, 2, 3]
     assert sum(r["updates"] for r in clf.history_) == clf.n_updates_ > 0
-    own = {"objective"} if name == "SGDSVC" else set()
+    own = {"SGDSVC": {"objective", "geometric_margin"}, "MarginPerceptron": {"geometric_margin"}}
+    expected = own.get(name.partition("-")[0], set())
     for record in clf.history_:
-        assert set(record) == own | {
-            *("epoch", "rows", "updates", "criterion", "error"),
-            *("margin", "learning_rate", "seconds"),
+        assert set(record) == expected | {
+            *("epoch", "rows", "updates", "criterion", "error", "learning_rate", "seconds")
         }
         assert record["rows"] == len(X)
         assert record["criterion"] >= 0
@@ -127,7 +128,7 @@ def test_stops_when_nothing_is_updated(name):
 def test_stops_when_the_criterion_stalls():
     clf = MarginPerceptron(tol=1e-3, n_iter_no_change=3, random_state=0).fit(X, NOISY)
     assert clf.stop_reason_ == "tol"
-    assert clf.converged_
+    assert not clf.converged_  # the last epoch made updates
     criterion = [r["criterion"] for r in clf.history_]
     fell = [c < min(criterion[:i]) - 1e-3 for i, c in enumerate(criterion) if i > 0]
     assert not any(fell[-3:])
@@ -137,10 +138,19 @@ def test_stops_when_the_criterion_stalls():
 def test_stops_early_on_validation_error():
     clf = MarginPerceptron(early_stopping=True, n_iter_no_change=3, random_state=0).fit(X, NOISY)
     assert clf.stop_reason_ == "early_stopping"
-    assert clf.converged_
+    assert not clf.converged_  # the last epoch made updates
     errors = [r["validation_error"] for r in clf.history_]
     assert min(errors[-3:]) >= min(errors[:-3])
     assert clf.best_iter_ == 1 + int(np.argmin(errors))
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("clf", [SGDSVC(mu=0.1), Perceptron(penalty="l2", alpha=0.01)])
+def test_with_weight_decay_the_stopping_rule_is_convergence(clf, early_stopping):
+    clf = clone(clf).set_params(early_stopping=early_stopping, tol=1e-2, random_state=0)
+    clf.fit(X, NOISY)
+    assert clf.stop_reason_ == ("early_stopping" if early_stopping else "tol")
+    assert clf.converged_
 
 
 def test_max_iter_warns_with_what_is_left():
@@ -238,6 +248,20 @@ def test_early_stopping_holds_out_a_stratified_part(name):
     assert np.mean(y[held_out] == "rare") == pytest.approx(0.2)
     error = held_out_error(clf, X[held_out], y[held_out], weights[held_out])
     assert error == pytest.approx(min(r["validation_error"] for r in clf.history_))
+
+
+@every_model
+def test_validation_examples_may_have_weights(name):
+    weights = rng.integers(0, 3, 50).astype(float)
+    clf = model(name, early_stopping=True, max_iter=10)
+    clf.fit(X[:100], NOISY[:100], None, X[100:], NOISY[100:], weights)  # by their places, too
+    error = held_out_error(clf, X[100:], NOISY[100:], weights)
+    assert error == pytest.approx(min(r["validation_error"] for r in clf.history_))
+    repeated = np.repeat(np.arange(100, 150), weights.astype(int))
+    again = model(name, early_stopping=True, max_iter=10)
+    again.fit(X[:100], NOISY[:100], X_val=X[repeated], y_val=NOISY[repeated])
+    for a, b in zip(clf.history_, again.history_, strict=True):
+        assert a["validation_criterion"] == pytest.approx(b["validation_criterion"])
 
 
 def test_validation_examples_are_not_trained_on():

@@ -8,7 +8,8 @@ from widemargin.mlp.classifier import MLPClassifier
 from widemargin.mlp.nilsson import NilssonMLPClassifier
 from widemargin.mlp.simple import SimpleMLPClassifier
 from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
-from widemargin.perceptrons.perceptron import MarginPerceptron, Perceptron
+from widemargin.perceptrons.margin_perceptron import MarginPerceptron
+from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.perceptrons.sgd_svm import SGDSVC
 from widemargin.svm.svc import SVC, NuSVC
 

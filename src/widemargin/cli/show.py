@@ -21,7 +21,7 @@ TRAINING_ATTRIBUTES = {
     "stop_reason": "stop_reason_",
     "converged": "converged_",
     "updates": "n_updates_",
-    "margin": "margin_",
+    "margin": "geometric_margin_",
     "duality_gap": "duality_gap_",
     "kkt_violation": "kkt_violation_",
     "seconds": "fit_time_",
@@ -80,12 +80,14 @@ def _print_model(result: dict[str, Any]) -> None:
     out.print()
     print_facts({k: repr(v) for k, v in result["parameters"].items()}, "Parameters")
     if record["stop_reason"] is not None:
-        shown = record | {
-            "margin": number(record["margin"]),
-            "seconds": number(record["seconds"], 3),
-        }
         out.print()
-        print_facts({k.replace("_", " "): v for k, v in shown.items()}, "Training")
+        print_facts(
+            {
+                name.replace("_", " "): number(value) if isinstance(value, float) else value
+                for name, value in record.items()
+            },
+            "Training",
+        )
 
 
 def models(
@@ -152,7 +154,7 @@ def _print_versions(result: dict[str, Any]) -> None:
         "Packages",
     )
     blas = [
-        f"{b['internal_api']} {b['version']}, {b['num_threads']} threads" for b in result["blas"]
+        f"{b['internal_api']} {b['version']}, threads: {b['num_threads']}" for b in result["blas"]
     ]
     out.print()
     print_facts(

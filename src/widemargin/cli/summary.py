@@ -16,7 +16,7 @@ def summary_of(estimator: Any, **facts: Any) -> dict[str, Any]:
         "gap": getattr(estimator, "duality_gap_", None),
         "converged": estimator.converged_,
         "updates": getattr(estimator, "n_updates_", None),
-        "margin": getattr(estimator, "margin_", None),
+        "margin": getattr(estimator, "geometric_margin_", None),
         "test_error": None,
     } | facts
 

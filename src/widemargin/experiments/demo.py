@@ -15,7 +15,8 @@ from sklearn.model_selection import train_test_split
 from widemargin.datasets import fetch_forest, make_toy_mixture
 from widemargin.mlp.simple import SimpleMLPClassifier
 from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
-from widemargin.perceptrons.perceptron import MarginPerceptron, Perceptron
+from widemargin.perceptrons.margin_perceptron import MarginPerceptron
+from widemargin.perceptrons.perceptron import Perceptron
 
 __all__ = ["DemoRow", "demo_data", "draw_boundaries", "run_models"]
 
@@ -64,7 +65,7 @@ class DemoRow:
     seconds: float
     updates: int
     support_vectors: int | None
-    margin: float
+    margin: float | None
 
 
 def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
@@ -96,7 +97,7 @@ def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
             seconds=seconds,
             updates=model.n_updates_,
             support_vectors=None if support is None else len(support),
-            margin=model.margin_,
+            margin=getattr(model, "geometric_margin_", None),
         )
 
 

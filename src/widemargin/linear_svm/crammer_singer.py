@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from widemargin import _core
+from widemargin._runtime.memory import aligned_zeros
 from widemargin._typing import FloatArray, IntArray
 from widemargin.linear_svm.coordinate_descent import (
     FIRST_CHECK,
@@ -25,7 +26,7 @@ from widemargin.linear_svm.problem import Certificate
 
 __all__ = ["sequential_descent"]
 
-LINE, LANES = 64, 4  # bytes of a cache line; the classes are filled up to a multiple of the other
+LANES = 4  # classes are filled up to a multiple of it
 A_CLASS = 1.0 / LANES  # operations of a class, where one of a single output is 1
 A_ROW = 5.0  # and for finding the best row, a class
 CHECKS = 1.4  # epochs between certificates grow by this factor
@@ -114,9 +115,9 @@ class _State:
         K = problem.classes
         stride = -(-K // LANES) * LANES
         self.operations = A_CLASS * stride * self.examples.operations + A_ROW * stride
-        self.beta = _aligned(problem.inputs.count, stride)
+        self.beta = aligned_zeros((problem.inputs.count, stride))
         self.beta[:, :K] = beta
-        self.numbers = _aligned(problem.inputs.width + 2, stride)
+        self.numbers = aligned_zeros((problem.inputs.width + 2, stride))
         self.w, self.b, self.sums = self.numbers[:-2], self.numbers[-2], self.numbers[-1]
         self.sums[:] = self.beta.sum(axis=0)
         for k, of_class in enumerate(problem.inputs.combine(beta)):
@@ -173,10 +174,3 @@ class _State:
             w = w - np.outer(np.asarray(self.examples.mean), numbers[-1])
         weights = np.stack([self.examples.from_core(of_class) for of_class in w.T[:K]])
         return weights, numbers[-2, :K].copy()
-
-
-def _aligned(rows: int, columns: int) -> FloatArray:
-    """Zeros, at the start of a cache line."""
-    numbers = np.zeros(rows * columns + LINE // 8)
-    first = -numbers.ctypes.data % LINE // 8
-    return numbers[first : first + rows * columns].reshape(rows, columns)

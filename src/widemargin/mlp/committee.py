@@ -1,29 +1,30 @@
-"""How committees are trained: the learner that the training loop drives, and their criterion."""
+"""The learner that trains committees; the training loop drives it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin._typing import FloatArray, IntArray
-from widemargin.inputs.labels import example_errors
+from widemargin._typing import IntArray
+from widemargin.criteria import Margin
 from widemargin.inputs.packing import CoreRows
+from widemargin.inputs.threads import thread_count
 from widemargin.mlp.committee_state import (
-    EXTRA_ROWS,
-    UNITS,
+    UNITS_PER_BLOCK,
     CommitteeRows,
     CommitteeState,
-    front_of,
-    scores_of_parts,
+    chunk_scores,
+    front_columns,
 )
 from widemargin.training.estimators import Examples
 from widemargin.training.loop import Tally
+from widemargin.training.outputs import evaluate
 
-PRODUCTS_PER_CALL = 500_000_000  # of a unit's weight and an input: some 50 ms of native work
-LATE = 8.0  # how much later epochs count in the mean of the weights
+OPERATIONS_PER_CALL = 500_000_000  # products of a weight and an input per call, about 50 ms
+OPERATIONS_PER_THREAD = 50_000  # products per example that make another thread worthwhile
+LATE_EPOCHS = 8.0  # power of t/T in the weight of epoch t in the mean over T epochs
 
 
 class CommitteeLearner:
@@ -41,47 +42,36 @@ class CommitteeLearner:
         average: bool,
         dropout: float,
         seed: int,
-        threads: int,
-        lock_free: bool,
+        n_jobs: int | None,
         visited: int,
     ) -> None:
         self.examples, self.state, self.order = examples, state, examples.order
         self.units, self.targets, self.beta = units, targets, margin
         self.fit_intercept, self.average = fit_intercept, average
         self.dropout, self.seed = dropout, seed
-        self.threads, self.lock_free = threads, lock_free
-        layers = [
-            (v[..., :-EXTRA_ROWS, :], v[..., -EXTRA_ROWS, :])
-            for v in (state.v, state.mean_v)
-            if v is not None
-        ]
-        state.scaling.update(examples.X, examples.order, examples.weights, layers)
-        state.front = front_of(examples.X)
+        state.scaling.update(examples.X, examples.order, examples.weights, state.first_layers)
+        state.front = front_columns(examples.X)
         self.layout = CommitteeRows(state.scaling, state.front)
         self.rows, self.mean, self.scale = self.layout.lay_out(examples.X)
-        self.held_out: list[CoreRows] | None = None  # validation rows, laid out when first needed
+        self.validation_rows: list[CoreRows] | None = None  # laid out when first needed
         self.v = self.layout.units_to_core(state.v)
         if not average:
             state.mean_v = state.mean_b = None
         elif state.mean_v is None:
             state.mean_v, state.mean_b = state.v.copy(), state.b.copy()
-        committees, outputs = state.b.shape
-        stored = examples.X.nnz if sp.issparse(examples.X) else np.count_nonzero(examples.X)
-        per_row = stored / examples.X.shape[0] + EXTRA_ROWS
-        products = committees * outputs * state.units * per_row
-        self.rows_per_call = max(1, int(PRODUCTS_PER_CALL / products))
+        committees, operations = len(state.b), state.operations_per_row(examples.X)
+        self.rows_per_call = max(1, int(OPERATIONS_PER_CALL / (committees * operations)))
+        useful_threads = committees * max(1.0, operations / OPERATIONS_PER_THREAD)
+        self.threads = thread_count(n_jobs, useful_threads)
         self.visited = visited  # examples of this epoch
-        self.active = self.reached = 0
+        self.moved_units = self.counted_units = 0  # in the updates of this epoch
 
-    def begin(self, size: float) -> None:
-        """Weights and biases of all units, uniform on ±size."""
+    def initialize(self, size: float) -> None:
+        """Draws weights and biases of all units from the uniform distribution on ±size."""
         state = self.state
-        committees, outputs = state.b.shape
-        v = state.v.reshape(committees, outputs, state.blocks, -1, UNITS)
-        for m in range(committees):
+        for m, v in enumerate(state.by_output[:, :, :, :-1]):
             rng = np.random.default_rng([self.seed, m])
-            part = v[m, :, :, :-1]
-            part[...] = rng.uniform(-size, size, part.shape) * state.alive[:, None]
+            v[...] = rng.uniform(-size, size, v.shape) * state.unit_mask[:, None]
         self.v = self.layout.units_to_core(state.v)
 
     def mean_squared_norm(self) -> float:
@@ -91,19 +81,19 @@ class CommitteeLearner:
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, committees = self.state, len(self.state.b)
-        at_once = min(self.threads, committees)
+        in_parallel = min(self.threads, committees)
 
-        def one(m: int) -> tuple[Any, ...]:
-            mine = order
-            if committees > 1:  # another order for each
-                mine = order.copy()
-                _core.shuffle(mine, self.seed + m, state.epochs)
+        def train(m: int) -> tuple[Any, ...]:
+            own_order = order
+            if committees > 1:
+                own_order = order.copy()
+                _core.shuffle(own_order, self.seed + m, state.epochs)
             return _core.train_committees(
                 self.rows,
                 self.v[m],
-                state.alive,
+                state.unit_mask,
                 state.b[m],
-                order=mine,
+                order=own_order,
                 y=self.examples.y,
                 weights=self.examples.weights,
                 units=self.units,
@@ -112,64 +102,69 @@ class CommitteeLearner:
                 rate=rate,
                 fit_intercept=self.fit_intercept,
                 dropout=self.dropout,
-                seed=self._draw(m),
-                threads=max(1, self.threads // at_once),
-                lock_free=self.lock_free,
+                seed=self._dropout_seed(m),
+                threads=max(1, self.threads // in_parallel),
+                lock_free=False,
                 mean=self.mean,
                 scale=self.scale,
             )
 
-        if at_once == 1:
-            counts = [one(m) for m in range(committees)]
+        if in_parallel == 1:
+            sums = [train(m) for m in range(committees)]
         else:
-            with ThreadPoolExecutor(at_once) as pool:
-                counts = list(pool.map(one, range(committees)))
-        updates, criterion, errors, weight, active, reached = map(sum, zip(*counts, strict=True))
-        self.active, self.reached = self.active + active, self.reached + reached
+            with ThreadPoolExecutor(in_parallel) as pool:
+                sums = list(pool.map(train, range(committees)))
+        updates, criterion, errors, weight, moved, counted = map(sum, zip(*sums, strict=True))
+        self.moved_units, self.counted_units = (
+            self.moved_units + moved,
+            self.counted_units + counted,
+        )
         state.updates += updates
         self.visited += len(order)
         if self.visited >= len(self.order):
             self._end_epoch()
         return Tally(updates, criterion / committees, errors / committees, weight / committees)
 
-    def _draw(self, m: int) -> int:
-        """A seed of what dropout leaves out, for one call of the core."""
+    def _dropout_seed(self, m: int) -> int:
+        """The seed of dropout for one call of the core."""
         words = [self.seed, m, self.state.epochs, self.visited]
         return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
 
     def _end_epoch(self) -> None:
-        """After T epochs the mean gives epoch t a weight of about (t/T)^LATE."""
+        """After T epochs, the weight of epoch t in the mean is about (t/T)^LATE_EPOCHS."""
         state, self.visited = self.state, 0
         state.epochs += 1
         if self.average and state.mean_v is not None and state.mean_b is not None:
-            part = (LATE + 1.0) / (LATE + state.epochs)
-            state.mean_v += np.float32(part) * (self.layout.units_from_core(self.v) - state.mean_v)
-            state.mean_b += part * (state.b - state.mean_b)
+            share = (LATE_EPOCHS + 1.0) / (LATE_EPOCHS + state.epochs)
+            state.mean_v += np.float32(share) * (self.layout.units_from_core(self.v) - state.mean_v)
+            state.mean_b += share * (state.b - state.mean_b)
 
     def validate(self) -> tuple[float, float] | None:
         X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
         if X is None or y is None:
             return None
         self._keep()
-        if self.held_out is None:
-            self.held_out = list(self.layout.parts(X))
-        f = scores_of_parts(self.held_out, self.layout, self.state, self.units, self.threads)
-        values = margin_criterion(f, y, self.targets, self.beta)
-        wrong = example_errors(f, y)
-        return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
+        if self.validation_rows is None:
+            self.validation_rows = list(self.layout.chunks(X))
+        rows, layout = self.validation_rows, self.layout
+        scores = chunk_scores(rows, layout, self.state, self.units, self.threads)
+        joint = self.targets == "best_other"
+        return evaluate(scores, y, weights, Margin(self.beta), joint=joint)
 
-    def margin(self) -> float:
-        """ρ = 2β/√N."""
+    def geometric_margin(self) -> float:
+        """2β/√N in the space of the votes."""
         return float(2.0 * self.beta / np.sqrt(self.state.units))
 
     def measures(self, criterion: float) -> dict[str, float]:
-        """The part of the units that updates moved."""
-        spare = self.state.blocks * UNITS / self.state.units  # places are counted as reached
-        part = spare * self.active / self.reached if self.reached else 0.0
-        self.active = self.reached = 0
-        return {"units_active": float(part)}
+        """The fraction of units of updated committees that were moved."""
+        places = self.state.blocks * UNITS_PER_BLOCK  # the core counts unused places too
+        counted = self.counted_units * self.state.units / places
+        fraction = self.moved_units / counted if counted else 0.0
+        self.moved_units = self.counted_units = 0
+        return {"units_active": float(fraction)}
 
     def _keep(self) -> None:
+        """Brings the state up to date with the core's arrays."""
         self.state.v = self.layout.units_from_core(self.v)
 
     def snapshot(self) -> CommitteeState:
@@ -184,17 +179,6 @@ class CommitteeLearner:
         self._keep()
         return {
             "_state": self.state.to_dict(),
-            "margin_": self.margin(),
+            "geometric_margin_": self.geometric_margin(),
             "n_updates_": self.state.updates,
         }
-
-
-def margin_criterion(f: FloatArray, y: FloatArray, targets: str, beta: float) -> FloatArray:
-    """|β − margin|₊ of each example."""
-    if targets == "binary":
-        return np.maximum(0.0, beta - y * f[:, 0])
-    own = y[:, None] == np.arange(f.shape[1])
-    if targets == "one_against_rest":
-        return np.asarray(np.maximum(0.0, beta - np.where(own, f, -f)).sum(axis=1))
-    other = np.where(own, -np.inf, f).max(axis=1)
-    return np.asarray(np.maximum(0.0, beta - (f[own] - other)))

@@ -1,11 +1,11 @@
-"""What classifiers by committees share: inputs and their encoding, the start, outputs."""
+"""The base of committees: encoding of inputs, first weights, outputs."""
 
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -13,22 +13,25 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.rows import INPUTS
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.threads import thread_count
 from widemargin.mlp.committee import CommitteeLearner
-from widemargin.mlp.committee_state import UNITS, CommitteeState, committee_scores
+from widemargin.mlp.committee_state import CommitteeState, committee_scores
 from widemargin.mlp.hat_encoder import HatEncoder
 from widemargin.schedules import SCHEDULES, Schedule, make_schedule
 from widemargin.training.estimators import Examples, IterativeClassifier
 
 __all__ = ["CommitteeClassifier"]
 
-AUTO_STEP = 0.08  # by how much an update moves the unit's own output for its example
-MOST_ENCODED = 200  # inputs for which "auto" takes hats
+AUTO_STEP = 0.08  # change of a unit's output for an example by one update on it
+MAX_INPUTS_WITH_HATS = 200  # of encoding="auto"
+AUTO_KNOTS = 16  # per input
+OPERATIONS_PER_SCORING_THREAD = 2_000_000  # products that make another thread worthwhile
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 
 
 class CommitteeClassifier(IterativeClassifier):
-    """Base of classifiers by committees: inputs, start, outputs."""
+    """Base of committees of perceptrons."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IterativeClassifier._parameter_constraints,
@@ -43,7 +46,7 @@ class CommitteeClassifier(IterativeClassifier):
         "n_jobs": [Integral, None],
     }
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("scaling", "encoding", "n_units")
-    _unit: ClassVar[str]  # what the core calls its units
+    _unit: ClassVar[str]  # the transfer function of units, as the core calls it
 
     _state: dict[str, Any]
     learning_rate_: float
@@ -55,20 +58,19 @@ class CommitteeClassifier(IterativeClassifier):
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _targets(self) -> str:
-        """What several classes mean to the core."""
+        """How the core treats several classes."""
         return "binary" if self._outputs == 1 else "one_against_rest"
 
     def _beta(self) -> float:
+        """The margin β."""
         return 0.0
+
+    def _margin_unit(self) -> float:
+        return self._beta() or 1.0
 
     def _options(self) -> dict[str, Any]:
         """Options of the learner that not every model has."""
-        return {
-            "fit_intercept": False,
-            "average": False,
-            "dropout": 0.0,
-            "lock_free": False,
-        }
+        return {"fit_intercept": False, "average": False, "dropout": 0.0}
 
     # ------------------------------------------------------------------------------------ training
 
@@ -90,14 +92,14 @@ class CommitteeClassifier(IterativeClassifier):
             targets=self._targets(),
             margin=self._beta(),
             seed=seed,
-            threads=effective_n_jobs(self.n_jobs),
+            n_jobs=self.n_jobs,
             visited=self._rows_done,
             **self._options(),
         )
         if not resume:
-            size = learner.mean_squared_norm() + 1.0  # of an input and the 1 of its bias
-            learner.begin(float(self.init_scale) * np.sqrt(3.0 / size))
-            self.learning_rate_ = AUTO_STEP / size
+            squared_norm = learner.mean_squared_norm() + 1.0  # of (x, 1): the 1 is for the bias
+            learner.initialize(float(self.init_scale) * np.sqrt(3.0 / squared_norm))
+            self.learning_rate_ = AUTO_STEP / squared_norm
         if self.learning_rate != "auto":
             self.learning_rate_ = float(self.learning_rate)
         return learner
@@ -120,8 +122,8 @@ class CommitteeClassifier(IterativeClassifier):
             return None
         if not isinstance(self.encoding, str):
             return clone(self.encoding)
-        wide = self.encoding == "auto" and X.shape[1] > MOST_ENCODED
-        return HatEncoder(n_knots=None if wide else 16, scaling=self.scaling)
+        wide = self.encoding == "auto" and X.shape[1] > MAX_INPUTS_WITH_HATS
+        return HatEncoder(n_knots=None if wide else AUTO_KNOTS, scaling=self.scaling)
 
     def _rate(self) -> tuple[str, float, float, float]:
         return (self.schedule, self.learning_rate_, self.decay, self.power_t)
@@ -135,28 +137,22 @@ class CommitteeClassifier(IterativeClassifier):
     # ------------------------------------------------------------------------------------- results
 
     def _scores(self, X: ArrayLike) -> FloatArray:
-        state = CommitteeState.from_dict(self._state, self.scaling)
-        return committee_scores(self._encoded(X), state, self._unit, effective_n_jobs(self.n_jobs))
+        X, state = self._encoded(X), self._committee_state()
+        operations = X.shape[0] * state.operations_per_row(X)
+        threads = thread_count(self.n_jobs, operations / OPERATIONS_PER_SCORING_THREAD)
+        return committee_scores(X, state, self._unit, threads)
 
-    def _units(self) -> FloatArray:
-        """(committees, outputs, units, inputs + 1): the weights of each unit, and its bias."""
-        v, b = CommitteeState.from_dict(self._state, self.scaling).model
-        (committees, blocks, rows, _), outputs = v.shape, b.shape[1]
-        v = v[:, :, : rows - 1].reshape(committees, outputs, blocks // outputs, rows - 1, UNITS)
-        v = np.moveaxis(v, 3, 4).reshape(committees, outputs, -1, rows - 1)
-        return np.asarray(v[:, :, : self._state["units"]])
+    def _committee_state(self) -> CommitteeState:
+        return CommitteeState.from_dict(self._state, self.scaling)
 
     @property
-    def hidden_coef_(self) -> FloatArray:
-        """The weights v of encoded, standardised inputs."""
-        return self._units()[..., :-1]
+    def coefs_(self) -> list[NDArray[Any]]:
+        """Weights of the units, for encoded and scaled inputs, and output weights, which are 1."""
+        v, a, _ = self._committee_state().layers()
+        return [v, np.ones((*a.shape, 1))]
 
     @property
-    def hidden_intercept_(self) -> FloatArray:
-        """The biases a."""
-        return self._units()[..., -1]
-
-    @property
-    def intercept_(self) -> FloatArray:
-        """The output biases b."""
-        return np.asarray(CommitteeState.from_dict(self._state, self.scaling).model[1])
+    def intercepts_(self) -> list[NDArray[Any]]:
+        """Biases of the units, and output biases."""
+        _, a, b = self._committee_state().layers()
+        return [a, b[..., None]]

@@ -1,54 +1,58 @@
-r"""Committees of units, :math:`f_k(x) = b_k + \sum_n h(v_{kn} \cdot \hat x + a_{kn})`.
+r"""Committees of units, :math:`f_k(x) = b_k + \sum_n h(v_{kn} \cdot \hat x + a_{kn})`, as arrays.
 
-Weights are float32, for inputs that are centred and scaled (the units' own steps are much larger
-than its rounding); b and all sums over units are float64. The core keeps the weights in blocks of
-units, input by input (cpp/widemargin/committee_problem.hpp); here they are in the order of the
-inputs, in training in the order of the packed rows.
+Weights are float32, whose rounding is far below the units' own steps; b and all sums over units are
+float64. The core keeps weights in blocks of units, input by input
+(``cpp/widemargin/mlp/committee_types.hpp``). Here inputs are in their own order, in training in the
+order of the packed rows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from widemargin import _core
+from widemargin._runtime.memory import aligned_zeros
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.packing import CoreRows, RowLayout
 from widemargin.inputs.scaling import Scaling
 
-UNITS = _core.units_per_block
-EXTRA_ROWS = 2  # of a block: the biases of its units, and what a pass needs
-ROWS_AT_ONCE = 1 << 16  # whose outputs are computed together
+UNITS_PER_BLOCK = _core.units_per_block
+EXTRA_ROWS = 2  # rows of a block after those of the inputs: biases, and room for a pass
+ROWS_PER_CHUNK = 1 << 16  # rows whose outputs are computed together
 
 Weights = NDArray[np.float32]
 
 
 @dataclass
 class CommitteeState:
-    """What is trained: several committees of each class, whose outputs are added up."""
+    """What training changes: for each class some committees, whose outputs are averaged."""
 
-    v: Weights  # (committees, outputs * blocks, inputs + 2, UNITS)
+    v: Weights  # (committees, outputs * blocks, inputs + EXTRA_ROWS, UNITS_PER_BLOCK)
     b: FloatArray  # (committees, outputs)
-    units: int  # of a committee
+    units: int  # per committee
     scaling: Scaling
-    front: NDArray[np.bool_]  # inputs that are mostly not zero
+    front: NDArray[np.bool_]  # columns in front of packed rows: those that are mostly non-zero
     epochs: int = 0
-    mean_v: Weights | None = None  # of the weights over the epochs
+    mean_v: Weights | None = None  # means of v and b over the epochs
     mean_b: FloatArray | None = None
     updates: int = 0
 
     @classmethod
     def zero(cls, committees: int, outputs: int, units: int, scaling: Scaling) -> "CommitteeState":
-        blocks, width = -(-units // UNITS), len(scaling.mean)
-        v = np.zeros((committees, outputs * blocks, width + EXTRA_ROWS, UNITS), dtype=np.float32)
-        return cls(v, np.zeros((committees, outputs)), units, scaling, np.ones(width, dtype=bool))
+        blocks, width = -(-units // UNITS_PER_BLOCK), len(scaling.mean)
+        shape = (committees, outputs * blocks, width + EXTRA_ROWS, UNITS_PER_BLOCK)
+        v, b = np.zeros(shape, dtype=np.float32), np.zeros((committees, outputs))
+        return cls(v, b, units, scaling, np.ones(width, dtype=bool))
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any], kind: str | None) -> "CommitteeState":
+        """The inverse of `to_dict`; `kind` is the model's parameter `scaling`."""
         saved = dict(saved)
         if "block" in saved:  # files of format 1
             saved["front"] = saved.pop("block")
@@ -61,13 +65,25 @@ class CommitteeState:
 
     @property
     def blocks(self) -> int:
-        return -(-self.units // UNITS)
+        """Blocks of units per committee."""
+        return -(-self.units // UNITS_PER_BLOCK)
 
     @property
-    def alive(self) -> Weights:
-        """1 for units, 0 for places behind the last one."""
-        places = np.arange(self.blocks * UNITS) < self.units
-        return places.reshape(self.blocks, UNITS).astype(np.float32)
+    def unit_mask(self) -> Weights:
+        """1 for each unit, 0 for the unused places of the last block."""
+        places = np.arange(self.blocks * UNITS_PER_BLOCK) < self.units
+        return places.reshape(self.blocks, UNITS_PER_BLOCK).astype(np.float32)
+
+    @property
+    def by_output(self) -> Weights:
+        """A view of v: (committees, outputs, blocks, inputs + EXTRA_ROWS, UNITS_PER_BLOCK)."""
+        return self.v.reshape(*self.b.shape, self.blocks, -1, UNITS_PER_BLOCK)
+
+    @property
+    def first_layers(self) -> list[tuple[Weights, Weights]]:
+        """Views of the weights and biases of all units, of v and of its mean."""
+        both = (v for v in (self.v, self.mean_v) if v is not None)
+        return [(v[..., :-EXTRA_ROWS, :], v[..., -EXTRA_ROWS, :]) for v in both]
 
     @property
     def model(self) -> tuple[Weights, FloatArray]:
@@ -76,17 +92,22 @@ class CommitteeState:
             return self.v, self.b
         return self.mean_v, self.mean_b
 
+    def operations_per_row(self, X: ArrayLike) -> float:
+        """Products of a weight and a non-zero input, per row of X and committee."""
+        stored = int(X.nnz if sp.issparse(X) else np.count_nonzero(X))
+        inputs = stored / max(1, int(X.shape[0])) + EXTRA_ROWS
+        return float(self.b.shape[1] * self.units * inputs)
 
-def _aligned(shape: Sequence[int]) -> Weights:
-    """Room that begins at a cache line."""
-    size, line = int(np.prod(shape)), 64 // 4
-    memory = np.empty(size + line, dtype=np.float32)
-    start = -(memory.ctypes.data // 4) % line
-    return memory[start : start + size].reshape(shape)
+    def layers(self) -> tuple[Weights, Weights, FloatArray]:
+        """Of the model: weights (committees, outputs, inputs, units), their biases, and b."""
+        v, b = self.model
+        v = v.reshape(*b.shape, self.blocks, -1, UNITS_PER_BLOCK)
+        v = np.moveaxis(v, 2, 3).reshape(*b.shape, v.shape[3], -1)[..., : self.units]
+        return v[..., :-EXTRA_ROWS, :], v[..., -EXTRA_ROWS, :], b
 
 
-def front_of(X: ArrayLike) -> NDArray[np.bool_]:
-    """The inputs that are mostly not zero: all of them, where packing is not worth it."""
+def front_columns(X: ArrayLike) -> NDArray[np.bool_]:
+    """The columns that are mostly non-zero; all of them if packing X is not worthwhile."""
     layout = RowLayout.suited_to(X, Scaling.empty(None, X.shape[1]))
     return np.ones(X.shape[1], dtype=bool) if layout.front is None else layout.front
 
@@ -94,13 +115,13 @@ def front_of(X: ArrayLike) -> NDArray[np.bool_]:
 class CommitteeRows(RowLayout):
     """How examples and weights are laid out for committees."""
 
-    def parts(self, X: ArrayLike) -> Iterator[CoreRows]:
-        """Examples in this layout, some at a time."""
-        return (self.lay_out(X[part]) for part in gen_batches(X.shape[0], ROWS_AT_ONCE))
+    def chunks(self, X: ArrayLike) -> Iterator[CoreRows]:
+        """Examples in this layout, some rows at a time."""
+        return (self.lay_out(X[chunk]) for chunk in gen_batches(X.shape[0], ROWS_PER_CHUNK))
 
     def units_to_core(self, v: Weights) -> Weights:
         """Weights of the units in the order of the places."""
-        placed = _aligned(v.shape)
+        placed = aligned_zeros(v.shape, np.float32)
         placed[..., :-EXTRA_ROWS, :] = self.placed(v[..., :-EXTRA_ROWS, :], axis=-2)
         placed[..., -EXTRA_ROWS:, :] = v[..., -EXTRA_ROWS:, :]
         return placed
@@ -114,13 +135,13 @@ class CommitteeRows(RowLayout):
 
 
 def committee_scores(X: ArrayLike, state: CommitteeState, units: str, threads: int) -> FloatArray:
-    """The mean over the committees of f, one column per output."""
+    """The mean of f over the committees, one column per output."""
     layout = CommitteeRows(state.scaling, state.front)
-    return scores_of_parts(layout.parts(X), layout, state, units, threads)
+    return chunk_scores(layout.chunks(X), layout, state, units, threads)
 
 
-def scores_of_parts(
-    parts: Iterable[CoreRows],
+def chunk_scores(
+    chunks: Iterable[CoreRows],
     layout: CommitteeRows,
     state: CommitteeState,
     units: str,
@@ -129,13 +150,13 @@ def scores_of_parts(
     """The same for examples that are laid out already."""
     v, b = state.model
     v, scores = layout.units_to_core(v), []
-    for rows, mean, scale in parts:
+    for rows, mean, scale in chunks:
         out, total = (np.zeros((rows.shape[0], b.shape[1])) for _ in range(2))
         for v_m, b_m in zip(v, b, strict=True):
             _core.committee_scores(
                 rows,
                 v_m,
-                state.alive,
+                state.unit_mask,
                 b_m.copy(),
                 units=units,
                 out=out,

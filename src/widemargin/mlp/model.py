@@ -1,4 +1,4 @@
-"""What `MLPClassifier` and `MLPRegressor` share: parameters, layers, resuming, predictions."""
+"""The base of multi-layer perceptrons: parameters, layers, resuming, predictions."""
 
 from abc import abstractmethod
 from copy import deepcopy
@@ -14,29 +14,32 @@ from widemargin._typing import ArrayLike, FloatArray
 from widemargin.criteria import Criterion
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.threads import thread_count
-from widemargin.mlp.network import Architecture, Mixed, NetworkLearner, NetworkState, Steps
+from widemargin.mlp.network import (
+    Architecture,
+    Mixed,
+    NetworkLearner,
+    NetworkState,
+    Steps,
+)
 from widemargin.training.estimators import Examples, IterativeModel
 from widemargin.training.loop import Learner, Outcome
 
 AUTO_BATCH = 200
 TRANSFERS = ("identity", "logistic", "sigmoid", "tanh", "slanted_tanh", "hard_tanh", "relu")
-SCHEDULES = ("constant", "invscaling", "linear", "cosine", "one_cycle")
 
-_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _BELOW_ONE = Interval(Real, 0, 1, closed="left")
+
+#: Of every learner of a network.
+Arguments = tuple[
+    Examples, Architecture, NetworkState, Criterion | Mixed, Steps, int, FloatArray | None
+]
 
 NETWORK_CONSTRAINTS: dict[str, Any] = {
     "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
     "activation": [StrOptions(set(TRANSFERS))],
     "solver": [StrOptions({"sgd", "adam", "adamw"})],
-    "alpha": [_NOT_NEGATIVE],
-    "mu": [_NOT_NEGATIVE, None],
-    "nu": [_NOT_NEGATIVE, None],
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-    "learning_rate": [StrOptions(set(SCHEDULES))],
-    "learning_rate_init": [_POSITIVE],
-    "power_t": [_NOT_NEGATIVE],
     "momentum": [_BELOW_ONE],
     "nesterovs_momentum": ["boolean"],
     "beta_1": [_BELOW_ONE],
@@ -69,14 +72,18 @@ class NetworkModel(IterativeModel):
         """Units of the last layer."""
 
     def _error_scale(self, examples: Examples) -> FloatArray | None:
-        """How squared errors are counted, for a regression."""
+        """Factors of the squared errors of each target, for a regression."""
         return None
+
+    @abstractmethod
+    def _decays(self, batch: float) -> tuple[float, float]:
+        """ν and μ of (8.10), the weight decays of hidden and output layers; for a batch size."""
 
     # --------------------------------------------------------------------------- attributes
 
     @property
     def coefs_(self) -> list[NDArray[Any]]:
-        """Weights of each layer, a row a unit below; the first for standardised inputs."""
+        """Weights of each layer, of shape (units below, units); the first for scaled inputs."""
         return [W for W, _ in self._architecture().layers(self._parameters)]
 
     @property
@@ -86,7 +93,7 @@ class NetworkModel(IterativeModel):
 
     @property
     def n_layers_(self) -> int:
-        """Layers, inputs and outputs included."""
+        """Number of layers, including inputs and outputs."""
         return len(self._units)
 
     # ----------------------------------------------------------------------------- helpers
@@ -98,41 +105,35 @@ class NetworkModel(IterativeModel):
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
         if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)):
             raise ValueError(
-                f"hidden_layer_sizes={self.hidden_layer_sizes!r} must hold a whole number of "
-                "units, 1 or more, for each hidden layer, as (100,) or (512, 512)"
+                f"hidden_layer_sizes={self.hidden_layer_sizes!r} must hold the number of units of "
+                "each hidden layer, 1 or more, for example (100,) or (512, 512)"
             )
         units = np.array([inputs, *sizes, self._n_network_outputs()], dtype=np.int64)
         transfer = "sigmoid" if self.activation == "logistic" else self.activation
         return Architecture(units, transfer)
 
-    def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
-        batch = AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size)
-        steps = self._steps(min(batch, len(examples.order)))
+    def _stochastic_learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
+        return NetworkLearner(*self._learner_arguments(examples, self._steps(examples), resume))
+
+    def _learner_arguments(self, examples: Examples, steps: Steps, resume: bool) -> Arguments:
         if resume:
             architecture, state = self._architecture(), self._resume(steps)
         else:
             architecture = self._new_architecture(examples.X.shape[1])
             state = self._first_state(architecture, steps)
-        return NetworkLearner(
-            examples,
-            architecture,
-            state,
-            self._criterion(examples),
-            steps,
-            threads=self._threads(),
-            error_scale=self._error_scale(examples),
-        )
+        criterion, error_scale = self._criterion(examples), self._error_scale(examples)
+        return examples, architecture, state, criterion, steps, self._threads(), error_scale
 
-    def _steps(self, batch: int) -> Steps:
-        """μ = ν = alpha/batch unless given: scikit-learn divides its decay by the batch's size."""
-        default = self.alpha if self.solver == "adamw" else self.alpha / batch
-        mu = default if self.mu is None else self.mu
-        nu = default if self.nu is None else self.nu
-        if self.learning_rate_init * max(mu, nu) >= 1.0:
+    def _steps(self, examples: Examples) -> Steps:
+        """Of a stochastic solver."""
+        batch = AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size)
+        batch = min(batch, len(examples.order))
+        hidden, output = self._decays(batch)
+        rate, decay = self._rate()[1], max(hidden, output)
+        if rate * decay >= 1.0:
             raise ValueError(
-                f"learning_rate_init={self.learning_rate_init:.6g} times the weight decay "
-                f"{max(mu, nu):.6g} is 1 or more: every step would undo the weights; lower one "
-                "of them"
+                f"the learning rate {rate:.6g} times the weight decay {decay:.6g} of a step is 1 "
+                "or more: each step would cancel the weights; lower one of them"
             )
         return Steps(
             solver=self.solver,
@@ -142,8 +143,8 @@ class NetworkModel(IterativeModel):
             beta_1=self.beta_1,
             beta_2=self.beta_2,
             epsilon=self.epsilon,
-            mu=mu,
-            nu=nu,
+            mu=output,
+            nu=hidden,
         )
 
     def _first_state(self, architecture: Architecture, steps: Steps) -> NetworkState:
@@ -155,8 +156,11 @@ class NetworkModel(IterativeModel):
 
     @staticmethod
     def _no_moments(parameters: NDArray[Any], steps: Steps) -> tuple[NDArray[Any], NDArray[Any]]:
-        first = np.zeros_like(parameters)
-        return first, np.zeros_like(parameters) if steps.needs_second else first[:0].copy()
+        moments = (steps.needs_first, steps.needs_second)
+        first, second = (
+            np.zeros_like(parameters if needed else parameters[:0]) for needed in moments
+        )
+        return first, second
 
     def _resume(self, steps: Steps) -> NetworkState:
         """The last state; another solver begins with no moments."""
@@ -171,15 +175,11 @@ class NetworkModel(IterativeModel):
     def _threads(self) -> int:
         return thread_count(self.n_jobs)
 
-    def _rate(self) -> tuple[str, float, float, float]:
-        return (self.learning_rate, self.learning_rate_init, 0.0, self.power_t)
-
     def _needed_epochs(self) -> float | None:
-        decays = [self.alpha if decay is None else decay for decay in (self.mu, self.nu)]
-        return 0.0 if any(decays) else None
+        return 0.0 if any(self._decays(1.0)) else None
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
-        """f(x), a row an example, in float64: what else is in X does not change a row's digits."""
+        """f(x), one row per example, in float64: a row's digits do not depend on the other rows."""
         scaled = self.scaling is not None
         statistics = (self.feature_offset_, self.feature_scale_) if scaled else (None, None)
         return self._architecture().outputs(

@@ -1,8 +1,8 @@
-r"""Networks as arrays, and the learner that trains them (``cpp/widemargin/network_*.hpp``).
+r"""Networks as arrays, and the learner that trains them by stochastic gradient.
 
-Parameters are one array, W⁰, b⁰, W¹, b¹, …, in the working precision; weights of the first layer
-belong to standardised inputs :math:`\hat x = (x - m)/s`. When more examples move the statistics,
-the first layer is changed so that the network computes what it did before.
+Parameters are one array, W⁰, b⁰, W¹, b¹, …, in the working precision. The first layer is for
+scaled inputs :math:`\hat x = (x - m)/s`. When more examples change m and s, the first layer changes
+so that the network computes what it did before. The loops are in ``cpp/widemargin/mlp``.
 """
 
 from dataclasses import dataclass
@@ -16,22 +16,21 @@ from widemargin import _core
 from widemargin._runtime.blas import gemm_address, one_blas_thread
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.labels import example_errors
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.scaling import Scaling
-from widemargin.reference.mlp import criterion as outputs_criterion
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
+from widemargin.training.outputs import evaluate
 
-OPERATIONS_PER_CALL = 1_000_000_000  # multiplications; some 30 ms on two cores
-UPDATE_OPERATIONS = 8  # what the update of a parameter costs, in multiplications
-MIXING_OPERATIONS = 8  # what an output of an expert costs
-OPERATIONS_PER_THREAD = 2_000_000  # of a batch; with fewer a thread is not worth waiting for
+OPERATIONS_PER_CALL = 1_000_000_000  # multiplications per call of the core, about 30 ms
+OPERATIONS_PER_UPDATE = 8  # multiplications per update of one parameter
+OPERATIONS_PER_EXPERT_OUTPUT = 8  # multiplications to mix one output of an expert
+OPERATIONS_PER_THREAD = 2_000_000  # multiplications per batch that make another thread worthwhile
 
 
 @dataclass
 class Architecture:
-    """Sizes of the layers, inputs and outputs included, and the transfer function between."""
+    """Units of each layer, from inputs to outputs, and the transfer function of hidden units."""
 
     units: IntArray
     transfer: str
@@ -45,7 +44,7 @@ class Architecture:
         return self.n_weights + int(self.units[1:].sum())
 
     def layers(self, parameters: ArrayLike) -> list[tuple[ArrayLike, ArrayLike]]:
-        """Views of W and b of each layer."""
+        """Views of W and b, one pair per layer."""
         found, first = [], 0
         for inputs, outputs in zip(self.units[:-1], self.units[1:], strict=True):
             middle, end = first + inputs * outputs, first + (inputs + 1) * outputs
@@ -73,9 +72,9 @@ class Architecture:
         controller: ThreadpoolController,
         threads: int,
     ) -> FloatArray:
-        """f(x), a row an example."""
+        """f(x), one row per example."""
         out = np.empty((X.shape[0], int(self.units[-1])))
-        worth = self.n_weights * X.shape[0] // OPERATIONS_PER_THREAD
+        useful_threads = self.n_weights * X.shape[0] // OPERATIONS_PER_THREAD
         with one_blas_thread(controller):
             _core.network_outputs(
                 as_rows(X),
@@ -86,14 +85,14 @@ class Architecture:
                 mean=statistics[0],
                 scale=statistics[1],
                 out=out,
-                threads=max(1, min(threads, worth)),
+                threads=max(1, min(threads, useful_threads)),
             )
         return out
 
 
 @dataclass
 class NetworkState:
-    """What training changes: parameters, the optimiser's moments, statistics of the inputs."""
+    """What training changes: parameters, moments of the solver, statistics of the inputs."""
 
     parameters: NDArray[Any]
     first: NDArray[Any]
@@ -109,7 +108,7 @@ class NetworkState:
 
 @dataclass(frozen=True)
 class Steps:
-    """How parameters follow the gradient; the core's names."""
+    """How a solver turns gradients into steps, with the core's names; mu is the output decay."""
 
     solver: str
     batch: int
@@ -122,26 +121,33 @@ class Steps:
     nu: float = 0.0
 
     @property
+    def needs_first(self) -> bool:
+        """Whether the solver keeps a first moment, or momentum."""
+        return self.solver != "lbfgs"
+
+    @property
     def needs_second(self) -> bool:
-        return self.solver != "sgd"
+        """Whether the solver keeps a second moment."""
+        return self.solver in ("adam", "adamw")
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """The criterion of a mixture of K experts; the network's outputs are the gater's scores.
+    """The criterion of a mixture of K experts, whose gater is the network.
 
-    See `widemargin.reference.hard_mixture.criterion`. The targets y then have C columns.
+    Targets y have C columns, one per output of the experts. `widemargin.reference.hard_mixture`
+    states the criteria.
     """
 
     name: str  # tanh_mse, mse, likelihood
-    experts: NDArray[np.float32]  # what they say, L × K × C, in C order
+    experts: NDArray[np.float32]  # outputs of the experts, L × K × C, in C order
     parameter: float = 0.0
 
 
-class NetworkLearner:
-    """Trains a `NetworkState` on examples; see `widemargin.training.loop.Learner`.
+class TrainedNetwork:
+    """A network in training: what all solvers share of `widemargin.training.loop.Learner`.
 
-    For a regression `error_scale` holds 1/(K · variance) of each of the K targets.
+    For a regression, `error_scale` holds 1/(K · variance) of each of the K targets.
     """
 
     def __init__(
@@ -151,7 +157,6 @@ class NetworkLearner:
         state: NetworkState,
         criterion: Criterion | Mixed,
         steps: Steps,
-        *,
         threads: int,
         error_scale: FloatArray | None = None,
     ) -> None:
@@ -167,21 +172,29 @@ class NetworkLearner:
         self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
         first = architecture.layers(state.parameters)[0]
         state.scaling.update(examples.X, self.order, examples.weights, [first])
-        operations = self._operations()
-        self.rows_per_call = steps.batch * max(1, int(OPERATIONS_PER_CALL / operations))
-        self.threads_per_batch = max(1, min(threads, operations // OPERATIONS_PER_THREAD))
 
-    def _operations(self) -> int:
-        """Multiplications of a step."""
-        updates = UPDATE_OPERATIONS * self.architecture.n_parameters
-        said = 0 if self.experts is None else MIXING_OPERATIONS * self.experts[:1].size
-        return (3 * self.architecture.n_weights + said) * self.steps.batch + updates
+    @property
+    def operations_per_example(self) -> int:
+        """Multiplications of a forward and a backward pass."""
+        mixed = 0 if self.experts is None else OPERATIONS_PER_EXPERT_OUTPUT * self.experts[:1].size
+        return 3 * self.architecture.n_weights + mixed
 
-    def visit(self, order: IntArray, rate: float) -> Tally:
-        state, steps = self.state, self.steps
+    @property
+    def operations_per_update(self) -> int:
+        """Multiplications of an update of all parameters."""
+        return OPERATIONS_PER_UPDATE * self.architecture.n_parameters
+
+    def _useful_threads(self, batch: int) -> int:
+        operations = self.operations_per_example * batch + self.operations_per_update
+        return max(1, min(self.threads, operations // OPERATIONS_PER_THREAD))
+
+    def _pass(
+        self, order: IntArray, state: NetworkState, steps: Steps, rate: float, threads: int
+    ) -> Tally:
+        """One step per batch of these examples, from and to `state`."""
         mean, scale = state.scaling.core_arguments
         with one_blas_thread(self.controller):
-            tally = Tally(
+            return Tally(
                 *_core.network_pass(
                     self.rows,
                     state.parameters,
@@ -211,12 +224,9 @@ class NetworkLearner:
                     mu=steps.mu,
                     nu=steps.nu,
                     steps=state.steps,
-                    threads=self.threads_per_batch,
+                    threads=threads,
                 )
             )
-        state.steps += -(-len(order) // steps.batch)
-        state.updates += tally.updates
-        return tally
 
     def scores(self, X: ArrayLike) -> FloatArray:
         return self.architecture.outputs(
@@ -231,14 +241,12 @@ class NetworkLearner:
         X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
         if X is None or y is None or isinstance(self.criterion, Mixed):
             return None
-        f = self.scores(X)
-        values, _ = outputs_criterion(self.criterion, y if self.codes else y.reshape(f.shape), f)
-        wrong = example_errors(f, y, self.error_scale)
-        mean = np.average(values, weights=weights), np.average(wrong, weights=weights)
-        return float(mean[0]), float(mean[1])
+        return evaluate(
+            self.scores(X), y, weights, self.criterion, joint=True, error_scale=self.error_scale
+        )
 
-    def margin(self) -> float | None:
-        """ρ = 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
+    def geometric_margin(self) -> float | None:
+        """The margin 2β/‖w‖ in the space of the last hidden layer (Theorem 8.4)."""
         if self.error_scale is not None or self.experts is not None:
             return None
         W = self.architecture.layers(self.state.parameters)[-1][0]
@@ -246,7 +254,7 @@ class NetworkLearner:
         return float(2.0 * (self.criterion.parameter or 1.0) / norm) if norm > 0 else float("inf")
 
     def measures(self, criterion: float) -> dict[str, float]:
-        """J, where the decays are part of it."""
+        """The objective J of (8.10), for solvers whose weight decay is part of it."""
         if self.steps.solver == "adamw" or not (self.steps.mu or self.steps.nu):
             return {}
         *hidden, (last, _) = self.architecture.layers(self.state.parameters.astype(np.float64))
@@ -277,3 +285,21 @@ class NetworkLearner:
                 **state.scaling.to_dict(),
             },
         }
+
+
+class NetworkLearner(TrainedNetwork):
+    """Trains a network by stochastic gradient; see `widemargin.training.loop.Learner`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        batch = self.steps.batch
+        operations = self.operations_per_example * batch + self.operations_per_update
+        self.rows_per_call = batch * max(1, int(OPERATIONS_PER_CALL / operations))
+        self.threads_per_batch = self._useful_threads(batch)
+
+    def visit(self, order: IntArray, rate: float) -> Tally:
+        state, steps = self.state, self.steps
+        tally = self._pass(order, state, steps, rate, self.threads_per_batch)
+        state.steps += -(-len(order) // steps.batch)
+        state.updates += tally.updates
+        return tally

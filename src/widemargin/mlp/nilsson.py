@@ -19,23 +19,24 @@ class NilssonMLPClassifier(CommitteeClassifier):
     .. math:: f(x) = \sum_{n=1}^N \operatorname{sign}(v_n \cdot x + a_n)
 
     with N odd. When an example is misclassified, :math:`y f(x) \le 0`, the
-    :math:`\frac12 (|f(x)| + 1)` units that are wrong and nearest to being right are moved by
-    :math:`\lambda y (x, 1)`. There is no margin: it is to the Simple MLP what the Perceptron is to
-    the Margin Perceptron. More than two classes are learnt one against the rest.
+    :math:`\frac12 (|f(x)| + 1)` wrong units that are nearest to being right are moved by
+    :math:`\lambda y (x, 1)`. There is no margin: the Nilsson MLP is to the Simple MLP what the
+    Perceptron is to the Margin Perceptron. With more than two classes, each class is learnt
+    against the rest.
 
-    With ``margin=β`` (not published) an example is learnt if :math:`y f(x) \le \beta`, by as few
-    units as bring it above: :math:`\lfloor (\beta - y f(x))/2 \rfloor + 1`. Votes that are won by
-    one do not carry over to other rows; votes won by some tens do.
+    With ``margin=β`` (not published) an example is learnt if :math:`y f(x) \le \beta`, by the
+    fewest units that bring it above β: :math:`\lfloor (\beta - y f(x))/2 \rfloor + 1`. Votes that
+    are won by one often turn on new examples; votes that are won by some tens do not.
 
     Parameters
     ----------
     n_units : int, default=201
-        N, an odd number: no vote ends in a draw.
+        Number of units N, which is odd so that no vote is a draw.
     margin : float, default=0.0
-        β, the votes an example must be won by. 0 is the published algorithm; :math:`\sqrt N` and
-        more generalise much better.
+        β, the number of votes by which an example must be won. 0 is the published algorithm;
+        :math:`\sqrt N` and more generalise much better.
     learning_rate : float or "auto", default="auto"
-        The step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`.
+        Step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`.
     schedule : {"auto", "constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, \
             default="auto"
         How λ changes, as in `SimpleMLPClassifier`.
@@ -44,13 +45,13 @@ class NilssonMLPClassifier(CommitteeClassifier):
     power_t : float, default=0.5
         λ/(1 + epoch)^power_t, for ``schedule="invscaling"``.
     init_scale : float, default=0.5
-        Weights begin uniform, so large that what units say has this standard deviation.
+        Standard deviation of the sums :math:`v_n \cdot x + a_n` at the start.
     encoding : {"auto", "hat"}, transformer or None, default=None
         As in `SimpleMLPClassifier`.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether inputs get mean 0 and, without an encoding, variance 1; zeros stay untouched.
+        As in `SimpleMLPClassifier`.
     max_iter : int, default=40
-        The largest number of epochs.
+        Maximum number of epochs.
     tol : float or None, default=None
         As in `SimpleMLPClassifier`.
     shuffle : bool, default=True
@@ -58,26 +59,26 @@ class NilssonMLPClassifier(CommitteeClassifier):
     early_stopping : bool, default=False
         As in `SimpleMLPClassifier`.
     validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+        Fraction of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=10
-        How many epochs without progress to wait.
+        Number of epochs without progress to wait for.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     time_limit : float or None, default=None
         Seconds after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
+        Whether `fit` resumes from the last state.
     n_jobs : int or None, default=None
-        Threads for more than two classes and for prediction; the result does not depend on it.
+        Maximum number of threads, for more than two classes and for prediction; None chooses.
     verbose : int, default=0
-        Whether to print a line an epoch.
+        Whether to print one line per epoch.
     random_state : int, RandomState instance or None, default=None
-        Seeds the first weights, the orders and the held-out part.
+        Seed of the first weights, the orders and the validation split.
 
     Attributes
     ----------
-    learning_rate_, hidden_coef_, hidden_intercept_, encoder_, classes_, n_updates_ :
-        As in `SimpleMLPClassifier`.
+    geometric_margin_, learning_rate_, coefs_, intercepts_, encoder_, classes_, n_updates_ :
+        As in `SimpleMLPClassifier`; the output biases are 0.
     history_, n_iter_, best_iter_, converged_, stop_reason_, fit_time_ :
         As in `SimpleMLPClassifier`.
 
@@ -159,7 +160,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
     def _learner(self, examples: Examples, *, resume: bool) -> CommitteeLearner:
         if self.n_units % 2 == 0:
             raise ValueError(
-                f"n_units={self.n_units} is even, and votes could end in a draw; "
+                f"n_units={self.n_units} is even, so a vote could be a draw; "
                 f"use n_units={self.n_units + 1}"
             )
         return super()._learner(examples, resume=resume)

@@ -1,4 +1,4 @@
-r"""Multi-layer perceptrons for regression (thesis 3.4): the networks of `widemargin.mlp`."""
+r"""Multi-layer perceptrons for regression (thesis 3.4); see `widemargin.mlp.classifier`."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -7,128 +7,136 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
-from widemargin.mlp.network import NetworkLearner
+from widemargin.mlp.drop_in import DROP_IN_CONSTRAINTS, DropInNetwork
+from widemargin.mlp.network import TrainedNetwork
 from widemargin.training.estimators import Examples, StandardizedRegressor
 
 __all__ = ["MLPRegressor"]
 
 
-class MLPRegressor(NetworkModel, StandardizedRegressor):
-    r"""Multi-layer perceptron for one target or several, trained by stochastic gradient.
+class MLPRegressor(DropInNetwork, StandardizedRegressor):
+    r"""Multi-layer perceptron for regression, with one target or several.
 
     Minimises, over the weights W and biases b of all layers,
 
     .. math:: \frac1L \sum_l \sum_k Q(y_{lk}, f_k(x_l)) + \frac\mu2 \|W^D\|^2
               + \frac\nu2 \sum_{k<D} \|W^k\|^2
 
-    with :math:`Q = (y - f)^2/2` (``mse``) or :math:`||y - f| - \epsilon|_+`
-    (``epsilon_insensitive``, 3.34). Targets are standardised inside, with the mean and standard
-    deviation of the first examples, unless ``scaling=None``; predictions have the unit of y.
+    with :math:`Q = (y - f)^2/2` (``squared_error``) or :math:`||y - f| - \epsilon|_+`
+    (``epsilon_insensitive``, 3.34). Targets are standardised inside the model, with the mean and
+    standard deviation of the first examples, unless ``scaling=None``; predictions have the unit of
+    y.
 
     Parameters
     ----------
+    loss : {"squared_error", "epsilon_insensitive"}, default="squared_error"
+        Criterion to minimise.
     hidden_layer_sizes : array-like of int or int, default=(100,)
-        Units of each hidden layer.
+        Number of units in each hidden layer.
     activation : str, default="relu"
-        The transfer function h of hidden units: "identity", "sigmoid" (or "logistic"), "tanh",
+        Transfer function h of the hidden units: "identity", "sigmoid" (or "logistic"), "tanh",
         "slanted_tanh" (tanh z + 0.01 z, thesis 3.4), "hard_tanh" (8.31) or "relu".
-    criterion : {"mse", "epsilon_insensitive"}, default="mse"
-        What is minimised.
-    tube : float, default=0.1
-        ε of ``criterion="epsilon_insensitive"``, in standard deviations of the target if these
-        are standardised.
-    solver : {"sgd", "adam", "adamw"}, default="adam"
-        Stochastic gradient with momentum; Adam; Adam with decay apart from the gradient.
+    solver : {"sgd", "adam", "adamw", "lbfgs"}, default="adam"
+        "sgd" is stochastic gradient with momentum. "adamw" is Adam with weight decay outside the
+        gradient. "lbfgs" is SciPy's quasi-Newton method L-BFGS-B on all examples at once.
     alpha : float, default=0.0001
-        Weight decay as in scikit-learn: μ = ν = alpha / batch size. For ``solver="adamw"``,
-        μ = ν = alpha: a step multiplies weights by 1 − λ alpha.
-    mu, nu : float or None, default=None
-        Weight decays of the output and of the hidden weights, in place of `alpha`.
+        Weight decay of all layers, as in scikit-learn: ν = alpha / batch size. For
+        ``solver="lbfgs"`` the batch is the whole training set, counted by its weights.
     batch_size : int or "auto", default="auto"
-        Examples a step. "auto" is 200, or all if there are fewer. With 1, ``solver="sgd"`` and
-        ``momentum=0`` a step costs no more than the example's non-zero inputs.
+        Examples per step. "auto" is 200, or all examples if there are fewer. With 1,
+        ``solver="sgd"`` and ``momentum=0``, inputs that are zero cost nothing.
     learning_rate : {"constant", "invscaling", "linear", "cosine", "one_cycle"}, default="constant"
-        How the step λ changes; see `widemargin.schedules.make_schedule`. The last three end at
-        `max_iter`. For every solver.
+        Schedule of the step λ; see `widemargin.schedules.make_schedule`. The last three end at
+        `max_iter`. Every solver but "lbfgs" follows it.
     learning_rate_init : float, default=0.001
-        The step λ of the first epoch; the largest one of "one_cycle".
+        Step λ of the first epoch; the largest step of "one_cycle".
     power_t : float, default=0.5
         λ/(1 + epoch)^power_t, for ``learning_rate="invscaling"``.
     max_iter : int, default=200
-        The largest number of epochs.
+        Maximum number of epochs, or of iterations of L-BFGS.
     shuffle : bool, default=True
-        Whether each epoch visits the examples in a new random order.
+        Whether each epoch visits the examples in a new random order. L-BFGS has no order.
     random_state : int, RandomState instance or None, default=None
-        Seeds first weights, orders and the held-out part.
+        Seed of the first weights, the orders and the validation split.
     tol : float or None, default=0.0001
-        Stop when the objective has not fallen by `tol` below its best for `n_iter_no_change`
-        epochs (the validation error, with early stopping). None: never.
+        Training stops when the objective has not fallen by `tol` below its best value for
+        `n_iter_no_change` epochs; with early stopping, the validation error. L-BFGS stops when no
+        component of the gradient exceeds `tol`. None trains for `max_iter` epochs.
     verbose : int, default=False
-        Whether to print a line an epoch.
+        Whether to print one line per epoch.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
+        Whether `fit` resumes from the last state. L-BFGS keeps the weights and measures the
+        curvature anew.
     momentum : float, default=0.9
         Momentum of ``solver="sgd"``.
     nesterovs_momentum : bool, default=True
-        Whether that is Nesterov's.
+        Whether to use Nesterov's momentum.
     early_stopping : bool, default=False
-        Whether to stop by, and return the weights of, the lowest error on validation examples.
+        Whether to stop by the error on validation examples, and to return the weights with the
+        lowest one.
     validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+        Fraction of the training set held out for early stopping, unless `fit` gets `X_val`.
     beta_1, beta_2 : float
-        How fast Adam's moments forget: 0.9 and 0.999.
+        Decay rates of Adam's moments, 0.9 and 0.999.
     epsilon : float, default=1e-08
         Adam's constant against division by zero.
     n_iter_no_change : int, default=10
-        How many epochs without progress to wait.
+        Number of epochs without progress to wait for.
+    max_fun : int, default=15000
+        Maximum number of times L-BFGS evaluates the objective in one fit.
+    tube : float, default=0.1
+        ε of ``loss="epsilon_insensitive"``, in standard deviations of the target if targets are
+        standardised. (`epsilon` is Adam's, as in scikit-learn.)
+    output_alpha : float or None, default=None
+        Weight decay of the output layer: μ = output_alpha / batch size. None means `alpha`.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether to give every input and every target mean 0 and variance 1.
+        How inputs are scaled: to mean 0 and variance 1, to [0, 1], or not at all. The scaling is
+        part of the model; X is neither copied nor filled. Targets are standardised unless None.
     dtype : {"float32", "float64"}, default="float32"
-        The precision of weights, layers and gradients, whatever the type of X. Criteria, errors
-        and statistics of the inputs are float64.
+        Precision of weights, layers and gradients, whatever the type of X. Criteria, errors and
+        statistics of the inputs are float64.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
-        Threads that share a batch; None: all CPUs. Sums of floats depend on their order, so the
-        result is a function of `random_state` and the number of threads.
+        Maximum number of threads; None chooses.
 
     Attributes
     ----------
     n_outputs_ : int
-        Targets.
+        Number of targets.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
         are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
     n_layers_ : int
-        Layers, inputs and outputs included.
+        Number of layers, including inputs and outputs.
     loss_ : float
-        The mean criterion in the epoch whose weights were kept, each example measured just before
-        its own step, without weight decay.
+        Mean criterion, without weight decay, in the epoch whose weights were kept. Stochastic
+        solvers measure each example just before its own step, L-BFGS after the iteration.
     n_iter_, best_iter_ : int
         Epochs run, and the epoch whose weights were kept.
     n_updates_ : int
-        Examples with a derivative that is not 0, over all epochs.
+        Examples with a derivative other than 0, summed over all epochs.
     converged_ : bool
-        Whether training ended by its own rule.
+        Whether a stopping rule, `tol` or early stopping, ended training.
     stop_reason_ : str
-        "no_update", "tol", "early_stopping", "max_iter", "time_limit", "interrupted", "callback".
+        "no_update", "tol", "early_stopping", "max_iter", "max_fun", "precision" (L-BFGS finds no
+        lower objective in this precision), "time_limit", "interrupted" or "callback".
     history_ : list of dict
-        One record an epoch: criterion and error, each example measured just before its own step,
-        objective, validation criterion and error, learning rate, seconds. The error is the mean
-        squared error in variances of the training targets: 1 − R², the part left unexplained.
-        Early stopping looks at it.
+        One record per epoch: criterion and error (measured as in `loss_`), objective, validation
+        criterion and error, learning rate, seconds. The error is the mean squared error divided by
+        the variance of the training targets, 1 − R². Early stopping looks at it.
     fit_time_ : float
-        Seconds of training.
+        Training time in seconds.
 
     See Also
     --------
-    MLPClassifier : The same for classes.
+    MLPClassifier : The same for classification, with references.
 
     Notes
     -----
-    What differs from scikit-learn is listed there. The criterion and `loss_` are those of
-    standardised targets.
+    Parameters have scikit-learn's names, order and defaults; those from `tube` on are additions.
+    `MLPClassifier` lists what else differs. The criterion and `loss_` are those of standardised
+    targets. There is no ``loss="poisson"``.
 
     References
     ----------
@@ -140,29 +148,26 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
     >>> from widemargin import MLPRegressor
     >>> X = np.linspace(-3, 3, 400)[:, None]
     >>> y = 1000 * np.sin(X[:, 0])
-    >>> model = MLPRegressor((50, 50), learning_rate_init=0.01, tol=None, random_state=0)
-    >>> model.fit(X, y).score(X, y) > 0.99
+    >>> model = MLPRegressor(hidden_layer_sizes=(20,), solver="lbfgs", random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.999
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **StandardizedRegressor._parameter_constraints,
-        **NETWORK_CONSTRAINTS,
-        "criterion": [StrOptions({"mse", "epsilon_insensitive"})],
+        **DROP_IN_CONSTRAINTS,
+        "loss": [StrOptions({"squared_error", "epsilon_insensitive"})],
         "tube": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
+        loss: str = "squared_error",
         hidden_layer_sizes: ArrayLike = (100,),
         activation: str = "relu",
         *,
-        criterion: str = "mse",
-        tube: float = 0.1,
         solver: str = "adam",
         alpha: float = 0.0001,
-        mu: float | None = None,
-        nu: float | None = None,
         batch_size: int | str = "auto",
         learning_rate: str = "constant",
         learning_rate_init: float = 0.001,
@@ -181,19 +186,19 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
         n_iter_no_change: int = 10,
+        max_fun: int = 15000,
+        tube: float = 0.1,
+        output_alpha: float | None = None,
         scaling: str | None = "standard",
         dtype: str = "float32",
         time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.loss = loss
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
-        self.criterion = criterion
-        self.tube = tube
         self.solver = solver
         self.alpha = alpha
-        self.mu = mu
-        self.nu = nu
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
@@ -212,18 +217,23 @@ class MLPRegressor(NetworkModel, StandardizedRegressor):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.tube = tube
+        self.output_alpha = output_alpha
         self.scaling = scaling
         self.dtype = dtype
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
     def _criterion(self, examples: Examples) -> criteria.Criterion:
-        return criteria.MSE() if self.criterion == "mse" else criteria.EpsilonInsensitive(self.tube)
+        if self.loss == "squared_error":
+            return criteria.MSE()
+        return criteria.EpsilonInsensitive(self.tube)
 
     def _n_network_outputs(self) -> int:
         return int(self.n_outputs_)
 
-    def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
+    def _learner(self, examples: Examples, *, resume: bool) -> TrainedNetwork:
         self._standardize_targets(examples, resume=resume)
         return super()._learner(examples, resume=resume)
 

@@ -2,8 +2,8 @@ r"""The Simple MLP: a committee of perceptrons with a margin (thesis 8.6).
 
 .. math:: f(x) = b + \sum_{n=1}^N h(v_n \cdot x + a_n)
 
-has no output weights: every unit has one vote. What a unit says is clipped to ±1 (HardTanh). As all
-output weights are 1, the margin in the space of the votes is given, :math:`\rho = 2\beta/\sqrt N`.
+It has no output weights: every unit has one vote, clipped to ±1 (HardTanh). Since all output
+weights are 1, the margin in the space of the votes is known: :math:`\rho = 2\beta/\sqrt N`.
 """
 
 from numbers import Integral, Real
@@ -17,32 +17,33 @@ from widemargin.mlp.committee_classifier import CommitteeClassifier
 
 __all__ = ["SimpleMLPClassifier"]
 
-AUTO_MARGIN = 1.0  # β/√N
+AUTO_MARGIN = 1.0  # β/√N of margin="auto"
 
 
 class SimpleMLPClassifier(CommitteeClassifier):
-    r"""Simple MLP: a committee of units with a margin, and without output weights (Algorithm 8.2).
+    r"""Simple MLP: a committee of units with a margin, without output weights (Algorithm 8.2).
 
     .. math:: f(x) = b + \sum_{n=1}^N h(v_n \cdot x + a_n), \qquad h(z) = \max(-1, \min(1, z))
 
-    minimises :math:`\frac1L \sum_l |\beta - y_l f(x_l)|_+` by stochastic gradient: an example with
+    minimises :math:`\frac1L \sum_l |\beta - y_l f(x_l)|_+` by stochastic gradient. An example with
     :math:`y f(x) \le \beta` moves each unit with :math:`|v_n \cdot x + a_n| \le 1` by
-    :math:`\lambda y (x, 1)`, and b by :math:`\lambda y`. Few examples are updated and few units
-    are active, so an epoch is quick. Each unit is a local support vector machine (Theorem 8.4).
+    :math:`\lambda y (x, 1)`, and b by :math:`\lambda y`. Few examples cause an update, and each
+    update moves few units, so an epoch is fast. Each unit is a local support vector machine
+    (Theorem 8.4).
 
-    More than two classes have a committee each. An example of class y whose margin
-    :math:`f_y(x) - \max_{k \ne y} f_k(x)` is at most β is learnt by its own committee and
-    unlearnt by that of the best other class.
+    With more than two classes there is one committee per class. If the margin
+    :math:`f_y(x) - \max_{k \ne y} f_k(x)` of an example of class y is at most β, the committee of
+    its class learns the example, and the committee of the best other class unlearns it.
 
     Parameters
     ----------
     n_units : int, default=1000
-        N, units of a committee. More are better, until they overfit, and take longer.
+        Number of units N of a committee. More units take longer and are better, until they overfit.
     margin : float or "auto", default="auto"
-        β. Small ones overfit, large ones underfit. "auto" is √N.
+        β. A small margin overfits, a large one underfits. "auto" is √N.
     learning_rate : float or "auto", default="auto"
-        The step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`: an update
-        moves what a unit says of its example by about 0.08.
+        Step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`, so that an
+        update changes the output of a unit for its example by about 0.08.
     schedule : {"auto", "constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, \
             default="auto"
         How λ changes. "auto" falls linearly to 0 at `max_iter` in `fit`, and is constant in
@@ -52,83 +53,84 @@ class SimpleMLPClassifier(CommitteeClassifier):
     power_t : float, default=0.5
         λ/(1 + epoch)^power_t, for ``schedule="invscaling"``.
     init_scale : float, default=0.5
-        Weights begin uniform, so large that what units say has this standard deviation. The
-        customary ±1/√d for standardised inputs is 0.58.
+        Standard deviation of the sums :math:`v_n \cdot x + a_n` at the start; first weights are
+        uniform. The customary ±1/√d for standardised inputs corresponds to 0.58.
     n_committees : int, default=1
-        Committees of each class, trained apart, whose mean decides. `n_jobs` trains them at once.
+        Number of committees per class, trained independently; their mean decides.
     multi_class : {"best_other", "ovr"}, default="best_other"
         For more than two classes: the margin to the best other class, or one against the rest.
     dropout : float, default=0.0
-        The part of the units that a visit leaves out, at random; in steps of 1/256.
+        Fraction of the units that a visit leaves out, at random; a multiple of 1/256.
     average : bool, default=False
-        Whether to return the mean of the weights over the epochs, the last of which count most.
-        It helps a constant λ; one that falls to 0 needs no mean.
+        Whether to return the mean of the weights over the epochs, in which late epochs count most.
+        It helps if λ is constant; a λ that falls to 0 needs no mean.
     fit_intercept : bool, default=True
         Whether to train b. (The biases of units are always trained.)
     encoding : {"auto", "hat"}, transformer or None, default="auto"
-        "hat": inputs are encoded by `HatEncoder`, whose columns are then centred. "auto" does so
-        too, but without hats if there are more than 200 inputs. None: inputs as they are given.
+        "hat" encodes inputs by `HatEncoder` and then centres its columns. "auto" does the same, but
+        without hats if there are more than 200 inputs. None uses the inputs as they are given.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether inputs get mean 0 and, without an encoding, variance 1; zeros stay untouched.
+        How inputs are scaled: to mean 0 and variance 1, to [0, 1], or not at all. With an encoding,
+        numbers are scaled before they are encoded, and encoded columns are shifted but not divided.
+        Sparse data stay sparse.
     max_iter : int, default=40
-        The largest number of epochs.
+        Maximum number of epochs.
     tol : float or None, default=None
-        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
-        epochs (the validation error, with early stopping). None: never.
+        Training stops when the criterion has not fallen by `tol` below its best value for
+        `n_iter_no_change` epochs; with early stopping, the validation error. None trains for
+        `max_iter` epochs.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
     early_stopping : bool, default=False
-        Whether to return the weights of the lowest error on validation examples, and to stop by it
-        if `tol` is given.
+        Whether to return the weights with the lowest error on validation examples, and to stop by
+        that error if `tol` is given.
     validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+        Fraction of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=10
-        How many epochs without progress to wait.
+        Number of epochs without progress to wait for.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     time_limit : float or None, default=None
         Seconds after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
+        Whether `fit` resumes from the last state.
     n_jobs : int or None, default=None
-        Threads. They train committees side by side, or share the units of one; the result does
-        not depend on their number.
-    lock_free : bool, default=False
-        Threads share the examples instead, and write to the same units without locks: faster, but
-        **no two fits are the same**.
+        Maximum number of threads; None chooses. They train several committees in parallel, or
+        share the units of one.
     verbose : int, default=0
-        Whether to print a line an epoch.
+        Whether to print one line per epoch.
     random_state : int, RandomState instance or None, default=None
-        Seeds the first weights, the orders, dropout and the held-out part.
+        Seed of the first weights, the orders, dropout and the validation split.
 
     Attributes
     ----------
-    margin_ : float
-        ρ = 2β/√N, the margin in the space of the votes.
+    geometric_margin_ : float
+        2β/√N, the margin in the space of the votes.
     learning_rate_ : float
-        λ as used.
-    hidden_coef_ : ndarray of shape (n_committees, n_outputs, n_units, n_inputs)
-        The weights v, of encoded and standardised inputs.
-    hidden_intercept_ : ndarray of shape (n_committees, n_outputs, n_units)
-        The biases a of the units.
-    intercept_ : ndarray of shape (n_committees, n_outputs)
-        The output biases b.
+        λ of the first epoch.
+    coefs_ : list of two ndarrays
+        Weights v of the units, for encoded and scaled inputs, of shape (n_committees, n_outputs,
+        n_inputs, n_units); output weights of shape (n_committees, n_outputs, n_units, 1), which
+        are all 1.
+    intercepts_ : list of two ndarrays
+        Biases a of the units, of shape (n_committees, n_outputs, n_units), and output biases b, of
+        shape (n_committees, n_outputs, 1).
     encoder_ : transformer or None
         The fitted encoder.
     classes_ : ndarray
         The classes.
     n_updates_ : int
-        Updates of committees.
+        Number of updates of committees.
     history_ : list of dict
-        One record an epoch; as in `Perceptron`, and ``units_active``, the part of the units of
-        updated committees that were moved.
+        One record per epoch, as in `Perceptron`, with ``units_active``, the fraction of units of
+        the updated committees that were moved.
     n_iter_, best_iter_, converged_, stop_reason_, fit_time_ :
         As in `Perceptron`.
 
     See Also
     --------
-    NilssonMLPClassifier : Its ancestor without a margin.
-    MLPClassifier : With output weights, several layers and other criteria.
+    NilssonMLPClassifier : A committee of signs, its predecessor.
+    MLPClassifier : Networks with output weights, several layers and other criteria.
 
     References
     ----------
@@ -140,7 +142,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     >>> from widemargin import SimpleMLPClassifier
     >>> X, y = make_moons(1000, noise=0.1, random_state=0)
     >>> clf = SimpleMLPClassifier(n_units=100, random_state=0).fit(X, y)
-    >>> clf.score(X, y) > 0.99, round(clf.margin_, 1)
+    >>> clf.score(X, y) > 0.99, round(clf.geometric_margin_, 1)
     (True, 2.0)
     """
 
@@ -152,7 +154,6 @@ class SimpleMLPClassifier(CommitteeClassifier):
         "dropout": [Interval(Real, 0, 0.99, closed="both")],
         "average": ["boolean"],
         "fit_intercept": ["boolean"],
-        "lock_free": ["boolean"],
     }
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
         *CommitteeClassifier._fixed_parameters,
@@ -187,7 +188,6 @@ class SimpleMLPClassifier(CommitteeClassifier):
         time_limit: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        lock_free: bool = False,
         verbose: int = 0,
         random_state: ArrayLike = None,
     ) -> None:
@@ -215,7 +215,6 @@ class SimpleMLPClassifier(CommitteeClassifier):
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.n_jobs = n_jobs
-        self.lock_free = lock_free
         self.verbose = verbose
         self.random_state = random_state
 
@@ -230,5 +229,4 @@ class SimpleMLPClassifier(CommitteeClassifier):
         return super()._targets()
 
     def _options(self) -> dict[str, Any]:
-        names = ("fit_intercept", "average", "dropout", "lock_free")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("fit_intercept", "average", "dropout")}

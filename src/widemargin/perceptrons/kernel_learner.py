@@ -1,9 +1,9 @@
 r"""Kernel machines :math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` trained example by example.
 
-The examples are visited in blocks. Inside a block an update acts on the examples that follow
-through the block's own tile of the kernel (``cpp/widemargin/kernel_perceptron.hpp``); what the
-block's updates change elsewhere is one matrix product. So only columns of updated examples are
-ever computed, and always many at once.
+The examples are visited in blocks. Inside a block, an update acts on the examples that follow
+through the block's own kernel matrix (``cpp/widemargin/kernel/kernel_perceptron.hpp``). What the
+updates of a block change elsewhere is one matrix product. So only the kernel columns of updated
+examples are ever computed, and always many at once.
 """
 
 from copy import deepcopy
@@ -18,36 +18,35 @@ from widemargin import _core, criteria
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.kernels import Inputs, Kernel
 from widemargin.perceptrons.linear_learner import evaluate
-from widemargin.training.estimators import Examples
 from widemargin.training.loop import Tally
+from widemargin.training.model import Examples
 
-BLOCK = 256  # examples a tile
-PANEL = 4096  # examples whose kernel columns are held at once
+EXAMPLES_PER_BLOCK = 256  # visited with their own kernel matrix
+ROWS_AT_ONCE = 4096  # of a kernel matrix, in memory
 
 
 def expand(kernel: Kernel, a: Inputs, b: Inputs, coefficients: FloatArray) -> FloatArray:
-    """k(a, b) @ coefficients, panel by panel."""
+    """k(a, b) @ coefficients, some rows at a time."""
     out = np.empty((len(a), coefficients.shape[1]))
-    for rows in gen_batches(len(a), PANEL):
+    for rows in gen_batches(len(a), ROWS_AT_ONCE):
         out[rows] = kernel(a[rows], b) @ coefficients
     return out
 
 
 @dataclass
 class DualState:
-    """Coefficients α y of the examples and, kept along, w·Φ(x) where it will be needed."""
+    """Coefficients α y of the examples, and w·Φ(x) of the examples that need it."""
 
     coefficients: FloatArray  # (L, K)
     b: FloatArray  # (K,)
     f: FloatArray  # (L, K): w·Φ(x_l), without the bias
     f_val: FloatArray | None  # the same for the validation examples
-    squared_norm: FloatArray  # ‖w_k‖²
     updates: int
 
 
 @dataclass
 class Support:
-    """Examples with α > 0, as the user gave them, and their α y (one column an output)."""
+    """Examples with α > 0, as the user gave them, and their α y (one column per output)."""
 
     vectors: ArrayLike
     index: IntArray
@@ -66,7 +65,7 @@ class Support:
 class KernelLearner:
     """Trains a `DualState`; see `widemargin.training.loop.Learner`."""
 
-    rows_per_call = BLOCK
+    rows_per_call = EXAMPLES_PER_BLOCK
 
     def __init__(
         self,
@@ -87,13 +86,12 @@ class KernelLearner:
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, examples = self.state, self.examples
         block = self.inputs[order]
-        tile = np.ascontiguousarray(self.kernel(block, block))
-        before = state.f[order]
-        step = np.zeros_like(before)
+        kernel = np.ascontiguousarray(self.kernel(block, block))
+        step = np.zeros((len(order), state.f.shape[1]))
         tally = Tally(
             *_core.kernel_perceptron(
-                tile,
-                before.copy(),
+                kernel,
+                state.f[order],
                 state.b,
                 step,
                 y=examples.y[order],
@@ -108,8 +106,6 @@ class KernelLearner:
         if tally.updates:
             moved = np.flatnonzero(step.any(axis=1))
             state.coefficients[order[moved]] += step[moved]
-            state.squared_norm += 2.0 * np.einsum("lk,lk->k", step, before)
-            state.squared_norm += np.einsum("lk,lm,mk->k", step, tile, step, optimize=True)
             state.f += expand(self.kernel, self.inputs, block[moved], step[moved])
             if state.f_val is not None and self.inputs_val is not None:
                 state.f_val += expand(self.kernel, self.inputs_val, block[moved], step[moved])
@@ -123,9 +119,8 @@ class KernelLearner:
         scores = state.f_val + state.b
         return evaluate(scores, examples.y_val, examples.weights_val, self.criterion)
 
-    def margin(self) -> float:
-        squared = float(self.state.squared_norm.max())
-        return 2.0 / float(np.sqrt(squared)) if squared > 0 else float("inf")
+    def geometric_margin(self) -> None:
+        """None: the criterion has no margin β."""
 
     def measures(self, criterion: float) -> dict[str, float]:
         return {}
@@ -149,6 +144,4 @@ class KernelLearner:
             "dual_coef_": support.coefficients.T.copy(),
             "intercept_": self.state.b.copy(),
             "n_updates_": self.state.updates,
-            "margin_": self.margin(),
-            "_squared_norm": self.state.squared_norm.copy(),
         }

@@ -1,7 +1,7 @@
 r"""The Perceptron in the dual (Yuille 2.5).
 
 The weights of a perceptron are always :math:`w = \sum_l \alpha_l y_l \Phi(x_l)`, so it can be
-trained on the :math:`\alpha_l`, which count mistakes, and on inner products alone:
+trained through the :math:`\alpha_l`, which count mistakes, and inner products alone:
 
 .. math:: f(x) = \sum_l \alpha_l y_l k(x_l, x) + b,\qquad
           \text{if } y_l f(x_l) \le 0:\quad \alpha_l \leftarrow \alpha_l + 1,\quad
@@ -40,8 +40,8 @@ class KernelPerceptron(IterativeClassifier):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel; a callable gets two sets of (standardised) examples and returns the matrix of
-        kernel values.
+        The kernel. A callable gets two sets of (scaled) examples and returns the matrix of kernel
+        values.
     gamma : {"scale", "auto"} or float, default="scale"
         γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance), "auto" 1/n_features.
     degree : float, default=3
@@ -49,24 +49,28 @@ class KernelPerceptron(IterativeClassifier):
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
     radius : float or None, default=None
-        R of the bias step. None: the smallest enclosing ball, within a hundredth of a per cent.
+        R of the bias step. None computes the radius of the smallest enclosing ball, to within a
+        hundredth of a per cent.
     fit_intercept : bool, default=True
         Whether to train the bias b.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether to give every input mean 0 and variance 1, sparse inputs implicitly; a precomputed
-        kernel has no inputs to standardise. With `partial_fit`, the statistics are those of the
-        first call, since the kernel must not change.
+        How inputs are scaled: "standard" gives every input mean 0 and variance 1, "minmax" maps
+        its range to [0, 1], None leaves inputs as they are. Sparse inputs stay sparse. A
+        precomputed kernel has no inputs to scale. `partial_fit` keeps the statistics of its first
+        call, since the kernel must not change.
     max_iter : int, default=100
         The largest number of epochs.
     tol : float or None, default=1e-3
-        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
-        epochs (the validation error, with early stopping). None: never.
+        Training stops when the criterion has not fallen by `tol` below its best value for
+        `n_iter_no_change` epochs (with early stopping: the validation error). None turns this
+        rule off.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
     early_stopping : bool, default=False
-        Whether to stop by, and return the state of, the lowest error on validation examples.
+        Whether to stop by the error on validation examples, and to return the state with the
+        lowest one.
     validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+        The fraction of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=5
         How many epochs without progress to wait.
     class_weight : dict, "balanced" or None, default=None
@@ -74,12 +78,12 @@ class KernelPerceptron(IterativeClassifier):
     time_limit : float or None, default=None
         Seconds after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state. A precomputed kernel must then be that of the
-        same examples in the same order; only their number can be checked.
+        Whether `fit` resumes from the last state. A precomputed kernel must then hold the same
+        examples in the same order; only their number can be checked.
     verbose : int, default=0
-        Whether to print a line an epoch.
+        Whether to print one line per epoch.
     random_state : int, RandomState instance or None, default=None
-        Seeds the orders and the held-out part.
+        Seeds the order of the examples and the choice of held-out examples.
 
     Attributes
     ----------
@@ -94,9 +98,9 @@ class KernelPerceptron(IterativeClassifier):
         The bias.
     radius_, gamma_ : float
         R and γ as used.
-    n_updates_, margin_, classes_, n_iter_, best_iter_, converged_, stop_reason_
-        As in `Perceptron`.
-    history_, fit_time_
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,) or None
+        What is subtracted from the inputs, and what they are then divided by.
+    n_updates_, classes_, n_iter_, best_iter_, converged_, stop_reason_, history_, fit_time_
         As in `Perceptron`.
 
     See Also
@@ -196,7 +200,6 @@ class KernelPerceptron(IterativeClassifier):
             b=self.intercept_.copy() if resume else np.zeros(outputs),
             f=np.zeros((len(inputs), outputs)),
             f_val=None if inputs_val is None else np.zeros((len(inputs_val), outputs)),
-            squared_norm=self._squared_norm.copy() if resume else np.zeros(outputs),
             updates=self.n_updates_,
         )
         earlier = self._resume(state, X, inputs, inputs_val, kernel) if resume else None
@@ -215,7 +218,7 @@ class KernelPerceptron(IterativeClassifier):
             )
 
     def _measure(self, examples: Examples) -> None:
-        """Statistics of the inputs and, from them, γ."""
+        """Measures the inputs and computes γ."""
         X = examples.X
         self.feature_offset_ = self.feature_scale_ = None
         if self.kernel == "precomputed":
@@ -263,15 +266,15 @@ class KernelPerceptron(IterativeClassifier):
         inputs_val: Inputs | None,
         kernel: Kernel,
     ) -> Support | None:
-        """Brings w·Φ(x) of the new examples up to date; what remains of earlier examples."""
+        """Computes w·Φ(x) of the new examples; returns the support vectors of earlier calls."""
         coefficients = self.dual_coef_.T
         if self._same_examples(X):
             state.coefficients[self.support_] = coefficients
             support, earlier = inputs[self.support_], None
         elif self.kernel == "precomputed":
             raise ValueError(
-                "kernel='precomputed' knows nothing of the kernel between new examples and those "
-                "of earlier calls; use fit on the whole matrix"
+                "kernel='precomputed' does not hold the kernel between new examples and those of "
+                "earlier calls; use fit on the whole matrix"
             )
         else:
             support = self._inputs(self.support_vectors_)
@@ -283,7 +286,7 @@ class KernelPerceptron(IterativeClassifier):
         return earlier
 
     def _same_examples(self, X: ArrayLike) -> bool:
-        """Whether the support vectors are rows of X, at their places: fit goes on with its set."""
+        """Whether the support vectors are rows of X, at their places: `fit` got the same set."""
         if self.kernel == "precomputed":  # has no vectors to compare
             return bool(X.shape[0] == X.shape[1])
         support = self.support_
@@ -298,6 +301,10 @@ class KernelPerceptron(IterativeClassifier):
             return np.asarray(X[:, self.support_] @ coefficients) + self.intercept_
         inputs, support = self._inputs(X), self._inputs(self.support_vectors_)
         return expand(self._kernel(), inputs, support, coefficients) + self.intercept_
+
+    @property
+    def _convergence(self) -> frozenset[str]:
+        return frozenset({"no_update"})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,53 +1,38 @@
-r"""Linear machines :math:`f(x) = w \cdot \Phi(x) + b` trained by stochastic gradient.
+r"""The learner of linear machines :math:`f(x) = w \cdot x + b`, by stochastic gradient.
 
-Weights are kept for **raw** inputs. With standardised inputs :math:`\hat x = (x - m)/s` and
-weights *v* of :math:`\hat x`, the core trains :math:`w = v/s` in
-:math:`f(x) = w \cdot (x - m) + b`, or *v* itself where the examples are packed (see
-``cpp/widemargin/stochastic_gradient.hpp``); outside, the model is :math:`f(x) = w \cdot x + c`
-with :math:`c = b - w \cdot m`. So ``coef_`` applies to the user's own columns, sparse data stay
-sparse, and the statistics may move between two calls of ``partial_fit`` without changing what the
-model computes.
+Weights are kept for **raw** inputs. With scaled inputs :math:`\hat x = (x - m)/s` and weights *v*
+of :math:`\hat x`, the core trains :math:`w = v/s` in :math:`f(x) = w \cdot (x - m) + b`, or *v*
+itself where the rows are packed (``cpp/widemargin/linear/stochastic_gradient.hpp``). Outside the
+core, the model is :math:`f(x) = w \cdot x + c` with :math:`c = b - w \cdot m`. So ``coef_`` applies
+to the user's own columns, sparse data stay sparse, and the statistics may change between two calls
+of ``partial_fit`` without changing what the model computes.
 """
 
-from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from sklearn.utils import check_array
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin._typing import FloatArray, IntArray
 from widemargin.criteria import Criterion
 from widemargin.inputs.labels import example_errors
 from widemargin.inputs.packing import RowLayout
-from widemargin.inputs.rows import INPUTS, decision
-from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
-from widemargin.inputs.threads import thread_count
-from widemargin.training.estimators import Examples, IterativeClassifier
+from widemargin.inputs.rows import decision
+from widemargin.inputs.scaling import Scaling
 from widemargin.training.loop import Tally
+from widemargin.training.model import Examples
+
+__all__ = ["LinearLearner", "LinearState", "evaluate"]
 
 OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
-OPERATIONS_PER_THREAD = 1 << 19  # with fewer, another thread would cost more than it saves
-
-FEATURE_MAPS: dict[str, Any] = {
-    "polynomial": lambda seed: PolynomialFeatures(degree=2, include_bias=False),
-    "fourier": lambda seed: RBFSampler(gamma="scale", n_components=500, random_state=seed),
-    "nystroem": lambda seed: Nystroem(n_components=500, random_state=seed),
-}
 
 
 @dataclass
 class LinearState:
-    """Weights for raw inputs, f(x) = w·x + c, and the sums that make their average."""
+    """Weights for raw inputs, f(x) = w·x + c, and the sums from which their mean is computed."""
 
     w: FloatArray
     c: FloatArray
@@ -148,13 +133,45 @@ class LinearLearner:
         examples = self.examples
         return self.state.scaling.mean_squared_norm(examples.X, self.order, examples.weights)
 
-    def margin(self) -> float:
+    def geometric_margin(self) -> float | None:
+        """ρ = 2β/‖w‖ of scaled inputs, the smallest of several outputs; None if β = 0."""
+        if not self.criterion.parameter:
+            return None
         w, _ = self.state.average()
         norm = np.linalg.norm(w * self.scale, axis=1).max()
-        return float(2.0 * (self.criterion.parameter or 1.0) / norm) if norm > 0 else float("inf")
+        return float(2.0 * self.criterion.parameter / norm) if norm > 0 else float("inf")
+
+    # --------------------------------------------------------------------------- with weight decay
+
+    @property
+    def mean_weight(self) -> float:
+        """Of the examples: their mean criterion times this is 1/L Σ c Q."""
+        weights = self.examples.weights
+        return 1.0 if weights is None else float(weights[self.order].mean())
+
+    def penalty(self, w: FloatArray) -> float:
+        """μ/2 ‖w‖² of scaled inputs."""
+        return 0.5 * self.mu * float(np.sum((w * self.scale) ** 2))
+
+    def objective(self) -> float:
+        """(8.15) of the weights that the model returns, over all examples."""
+        w, c = self.state.average()
+        examples = self.examples
+        scores = decision(examples.X, w, c, threads=self.threads)[self.order]
+        weights = None if examples.weights is None else examples.weights[self.order]
+        value, _ = evaluate(scores, examples.y[self.order], weights, self.criterion)
+        return value * self.mean_weight + self.penalty(w)
 
     def measures(self, criterion: float) -> dict[str, float]:
-        return {}
+        """The objective of the running weights, if they decay, and the step they have come to."""
+        if not self.mu:
+            return {}
+        found = {"objective": criterion * self.mean_weight + self.penalty(self.state.w)}
+        if self.slowing:  # 1/(μ (t + t0)), for the next example
+            found["learning_rate"] = 1.0 / (self.mu * (self.state.steps + 1.0 / self.slowing))
+        return found
+
+    # ------------------------------------------------------------------------------------- results
 
     def snapshot(self) -> LinearState:
         return deepcopy(self.state)
@@ -164,10 +181,11 @@ class LinearLearner:
 
     def attributes(self) -> dict[str, Any]:
         coef, intercept = self.state.average()
+        margin = self.geometric_margin()
         return {
             "coef_": coef,
             "intercept_": intercept,
-            "margin_": self.margin(),
+            **({} if margin is None else {"geometric_margin_": margin}),
             "n_updates_": self.state.updates,
             "feature_offset_": self.offset.copy(),
             "feature_scale_": self.scale.copy(),
@@ -185,7 +203,7 @@ class LinearLearner:
 def evaluate(
     scores: FloatArray, y: FloatArray | None, weights: FloatArray | None, criterion: Criterion
 ) -> tuple[float, float]:
-    """Mean criterion (summed over the outputs) and error of scores."""
+    """Mean criterion (summed over the outputs) and mean error of scores."""
     assert y is not None
     if scores.shape[1] == 1:
         values = criterion.value(y, scores[:, 0])
@@ -194,77 +212,3 @@ def evaluate(
         values = criterion.value(signs, scores).sum(1)
     wrong = example_errors(scores, y)
     return float(np.average(values, weights=weights)), float(np.average(wrong, weights=weights))
-
-
-class LinearClassifier(IterativeClassifier):
-    """Base of linear machines over inputs or over a feature map Φ (Φ-machines, thesis 3.3)."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **IterativeClassifier._parameter_constraints,
-        "fit_intercept": ["boolean"],
-        "scaling": SCALING_CONSTRAINT,
-        "average": ["boolean"],
-        "feature_map": [StrOptions(set(FEATURE_MAPS)), HasMethods(["fit", "transform"]), None],
-        "n_jobs": [Integral, None],
-    }
-    _fixed_parameters: ClassVar[tuple[str, ...]] = ("feature_map", "scaling")
-    _learner_class: ClassVar[type[LinearLearner]] = LinearLearner
-
-    @abstractmethod
-    def _criterion(self) -> Criterion:
-        """What the model minimises."""
-
-    def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
-        examples.X = self._map_features(examples.X, fit=not resume)
-        if examples.X_val is not None:
-            examples.X_val = self._map_features(examples.X_val)
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if resume:
-            state = self._resume()
-        else:
-            scaling = Scaling.empty(self.scaling, examples.X.shape[1])
-            if (known := self.__dict__.pop("_known_statistics", None)) is not None:
-                scaling = Scaling.from_dict(self.scaling, known | {"fixed": True})
-            state = LinearState.zero(outputs, scaling, average=self.average)
-        return self._learner_class(
-            examples,
-            state,
-            self._criterion(),
-            fit_intercept=self.fit_intercept,
-            threads=thread_count(self.n_jobs, _useful_threads(examples.X, outputs)),
-        )
-
-    def _resume(self) -> LinearState:
-        saved = self._state
-        if self.average and saved["sum_w"] is None:
-            raise ValueError("average=True cannot start in the middle; fit without warm_start")
-        names = ("w", "c", "sum_w", "sum_c", "steps")
-        w, c, sum_w, sum_c, steps = (saved[name] for name in names)
-        if not self.average:
-            sum_w = sum_c = None
-        scaling = Scaling.from_dict(self.scaling, saved)
-        return deepcopy(LinearState(w, c, sum_w, sum_c, steps, self.n_updates_, scaling))
-
-    def _map_features(self, X: ArrayLike, *, fit: bool = False) -> ArrayLike:
-        if self.feature_map is None:
-            return X
-        if fit:
-            self.feature_map_ = self._make_feature_map(sparse=sp.issparse(X)).fit(X)
-        return check_array(self.feature_map_.transform(X), **INPUTS)
-
-    def _make_feature_map(self, *, sparse: bool) -> Any:
-        if not isinstance(self.feature_map, str):
-            return clone(self.feature_map)
-        named = FEATURE_MAPS[self.feature_map](self._seed())
-        return make_pipeline(StandardScaler(with_mean=not sparse), named)
-
-    def _scores(self, X: ArrayLike) -> FloatArray:
-        X = self._map_features(X)
-        threads = thread_count(self.n_jobs, _useful_threads(X, len(self.coef_)))
-        return decision(X, self.coef_, self.intercept_, threads=threads)
-
-
-def _useful_threads(X: ArrayLike, outputs: int) -> float:
-    """How many threads a pass over X keeps busy."""
-    stored = X.nnz if sp.issparse(X) else X.shape[0] * X.shape[1]
-    return 1.0 + int(stored) * outputs // OPERATIONS_PER_THREAD

@@ -1,13 +1,12 @@
-r"""Perceptrons: the original one and the Margin Perceptron.
+r"""Rosenblatt's Perceptron.
 
-Both train :math:`f(x) = w \cdot x + b`, example by example, from zero. For each example *l*:
+Trains :math:`f(x) = w \cdot x + b` from zero, example by example. For each example *l*:
 
-.. math:: \text{if } y_l f(x_l) \le \beta:\quad
+.. math:: \text{if } y_l f(x_l) \le 0:\quad
           w \leftarrow w + \lambda y_l x_l,\quad b \leftarrow b + \lambda y_l
 
-which is stochastic gradient on the criterion :math:`|\beta - y f(x)|_+`. The original Perceptron
-(Algorithm 3.1) has β = 0, so λ only scales the weights; the Margin Perceptron (Algorithm 8.1) has
-β = 1, and λ and the number of updates control its margin ρ = 2/‖w‖ (Theorems 8.2 and 8.3).
+which is stochastic gradient on the criterion :math:`|-y f(x)|_+` (Algorithm 3.1). There is no
+margin, so λ only scales the weights.
 """
 
 from numbers import Real
@@ -17,21 +16,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
 from widemargin._typing import ArrayLike
-from widemargin.perceptrons.linear_learner import LinearClassifier, LinearLearner
-from widemargin.schedules import SCHEDULES
+from widemargin.perceptrons.linear_classifier import LinearClassifier
+from widemargin.perceptrons.linear_learner import LinearLearner
 from widemargin.training.estimators import Examples
 
-__all__ = ["MarginPerceptron", "Perceptron"]
-
-AUTO_STEP = 0.1  # the part of the margin by which an update moves its own example
-_POSITIVE = Interval(Real, 0, None, closed="neither")
+__all__ = ["Perceptron"]
 
 
 class Perceptron(LinearClassifier):
     r"""Rosenblatt's Perceptron (Algorithm 3.1).
 
     Minimises :math:`\frac1L \sum_l |-y_l f(x_l)|_+` by stochastic gradient, and stops when an
-    epoch makes no mistake. More than two classes are learnt one against the rest.
+    epoch makes no mistake. More than two classes are learnt one against the rest. The parameters
+    up to `warm_start` are those of scikit-learn's `Perceptron`.
 
     If some *u* separates the classes, :math:`y_l\, u \cdot x_l \ge 1`, then with its margin
     :math:`\rho = 2/\|u\|` and :math:`R \ge \|x_l\|` the number of mistakes ``n_updates_`` is at
@@ -45,74 +42,85 @@ class Perceptron(LinearClassifier):
 
     Parameters
     ----------
+    penalty : {"l2"} or None, default=None
+        "l2" adds :math:`\frac{\alpha}{2} \|w\|^2` to the criterion: w shrinks by
+        :math:`1 - \lambda\alpha` at every example. "l1" and "elasticnet" raise an error.
+    alpha : float, default=0.0001
+        α of the penalty.
+    l1_ratio : float, default=0.15
+        Only for ``penalty="elasticnet"``, which this class does not have.
     fit_intercept : bool, default=True
         Whether to train the bias b.
     max_iter : int, default=1000
         The largest number of epochs.
     tol : float or None, default=1e-3
-        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
-        epochs (the validation error, with early stopping). None: never.
+        Training stops when the criterion has not fallen by `tol` below its best value for
+        `n_iter_no_change` epochs (with early stopping: the validation error). None turns this
+        rule off.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
+    verbose : int, default=0
+        Whether to print one line per epoch.
     eta0 : float, default=1.0
-        The step λ; with weights started at zero it does not change what is predicted.
-    average : bool, default=False
-        Whether to return the mean of the weights over all steps: less noise, same cost.
-    scaling : {"standard", "minmax"} or None, default=None
-        Whether to give every input mean 0 and variance 1, without changing or filling the data.
-    feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
-        Φ of a Φ-machine (thesis 3.3). A name stands for scikit-learn's map of standardised inputs:
-        `PolynomialFeatures` (degree 2), `RBFSampler` or `Nystroem` (500 components).
+        The step λ.
+    n_jobs : int or None, default=None
+        The largest number of threads, for more than two classes and for prediction. None lets the
+        model choose, −1 means all CPUs. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seeds the order of the examples and the choice of held-out examples.
     early_stopping : bool, default=False
-        Whether to stop by, and return the weights of, the lowest error on validation examples.
+        Whether to stop by the error on validation examples, and to return the weights with the
+        lowest one.
     validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+        The fraction of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=5
         How many epochs without progress to wait.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
+    warm_start : bool, default=False
+        Whether `fit` resumes from the last state.
+    average : bool, default=False
+        Whether to return the mean of the weights over all steps (Freund and Schapire, 1999).
+    scaling : {"standard", "minmax"} or None, default=None
+        How inputs are scaled: "standard" gives every input mean 0 and variance 1, "minmax" maps
+        its range to [0, 1], None leaves inputs as they are. The data are not copied, and sparse
+        inputs stay sparse.
+    feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
+        Φ of a Φ-machine (thesis 3.3). A name stands for scikit-learn's map of standardised inputs:
+        `PolynomialFeatures` (degree 2), `RBFSampler` or `Nystroem` (500 components).
     time_limit : float or None, default=None
         Seconds after which training stops.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
-    n_jobs : int or None, default=None
-        Threads for more than two classes and for prediction; the result does not depend on it.
-    verbose : int, default=0
-        Whether to print a line an epoch.
-    random_state : int, RandomState instance or None, default=0
-        Seeds the orders and the held-out part.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1 or n_classes, n_features)
-        Weights for the inputs as given (not standardised).
+        Weights for the inputs as given (not scaled).
     intercept_ : ndarray of shape (1 or n_classes,)
         The biases that go with them.
     classes_ : ndarray
         The classes.
     n_updates_ : int
         The number of updates: the mistake count of the theory.
-    margin_ : float
-        ρ = 2/‖w‖, for the inputs as trained on (the smallest, for more than two classes).
     n_iter_, best_iter_ : int
         Epochs run, and the epoch whose weights were kept.
     converged_ : bool
-        Whether training ended by its own rule.
+        Whether the last epoch made no mistake. With a penalty: whether the criterion fell no
+        further (see `tol`), or the validation error.
     stop_reason_ : str
         "no_update", "tol", "early_stopping", "max_iter", "time_limit", "interrupted", "callback".
     history_ : list of dict
-        One record an epoch: updates, criterion and error (each example measured just before its
-        own update), validation criterion and error, margin, seconds.
+        One record per epoch: updates, criterion and error (each example measured just before its
+        own update), validation criterion and error, seconds.
     fit_time_ : float
         Seconds of training.
     feature_offset_, feature_scale_ : ndarray of shape (n_features,)
-        The statistics of standardised inputs.
+        What is subtracted from the inputs, and what they are then divided by.
     feature_map_ : transformer
         The fitted feature map, if any.
 
     See Also
     --------
-    MarginPerceptron : Keeps the margin under control.
+    MarginPerceptron : Controls the margin.
     KernelPerceptron : The same algorithm in the dual, with a kernel.
 
     References
@@ -131,216 +139,82 @@ class Perceptron(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearClassifier._parameter_constraints,
-        "eta0": [_POSITIVE],
+        "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "eta0": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
         *,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
         shuffle: bool = True,
+        verbose: int = 0,
         eta0: float = 1.0,
-        average: bool = False,
-        scaling: str | None = None,
-        feature_map: Any = None,
+        n_jobs: int | None = None,
+        random_state: ArrayLike = 0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         class_weight: ArrayLike = None,
-        time_limit: float | None = None,
         warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: ArrayLike = 0,
+        average: bool = False,
+        scaling: str | None = None,
+        feature_map: Any = None,
+        time_limit: float | None = None,
     ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
+        self.verbose = verbose
         self.eta0 = eta0
-        self.average = average
-        self.scaling = scaling
-        self.feature_map = feature_map
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
-        self.time_limit = time_limit
         self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        self.average = average
+        self.scaling = scaling
+        self.feature_map = feature_map
+        self.time_limit = time_limit
 
     def _criterion(self) -> criteria.Criterion:
         return criteria.Perceptron()
 
-    def _rate(self) -> tuple[str, float, float, float]:
-        return ("constant", self.eta0, 0.0, 0.0)
-
-
-class MarginPerceptron(LinearClassifier):
-    r"""Margin Perceptron: the margin criterion without weight decay (Algorithm 8.1).
-
-    Minimises :math:`\frac1L \sum_l |\beta - y_l f(x_l)|_+` by stochastic gradient. There is no
-    weight decay: the step λ and early stopping control the margin instead. After *t* updates with
-    a constant step (Theorem 8.3),
-
-    .. math:: \rho_t \ge \frac{2\beta/\lambda}{\sqrt{t\,(2\beta/\lambda + R^2 + 1)}}
-
-    (see `widemargin.theory.margin_bound`). Inputs are standardised by default, also
-    sparse ones, without filling them. More than two classes are learnt one against the rest.
-
-    Parameters
-    ----------
-    margin : float, default=1.0
-        β: an example is updated when :math:`y f(x) \le \beta`.
-    learning_rate : float or "auto", default="auto"
-        The step λ of the first epoch. "auto" is :math:`0.1\,\beta / (\overline{\|x\|^2} + 1)`: an
-        update moves f(x) of its own example by a tenth of the margin. With `partial_fit`, from
-        the examples of the first call.
-    schedule : {"constant", "decay", "invscaling", "linear", "cosine", "one_cycle"}, default="decay"
-        How λ changes; see `widemargin.schedules.make_schedule`. The last three end at `max_iter`.
-    decay : float, default=0.1
-        λ/(1 + decay · epoch), for ``schedule="decay"``.
-    power_t : float, default=0.5
-        λ/(1 + epoch)^power_t, for ``schedule="invscaling"``.
-    fit_intercept : bool, default=True
-        Whether to train the bias b.
-    max_iter : int, default=200
-        The largest number of epochs.
-    tol : float or None, default=1e-4
-        Stop when the criterion has not fallen by `tol` below its best for `n_iter_no_change`
-        epochs (the validation error, with early stopping). None: never.
-    shuffle : bool, default=True
-        Whether each epoch visits the examples in a new random order.
-    average : bool, default=False
-        Whether to return the mean of the weights over all steps.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        Whether to give every input mean 0 and variance 1, without changing or filling the data.
-    feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
-        Φ of a Φ-machine, as in `Perceptron`.
-    early_stopping : bool, default=False
-        Whether to stop by, and return the weights of, the lowest error on validation examples.
-    validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
-    n_iter_no_change : int, default=10
-        How many epochs without progress to wait.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes.
-    time_limit : float or None, default=None
-        Seconds after which training stops.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
-    n_jobs : int or None, default=None
-        Threads for more than two classes and for prediction; the result does not depend on it.
-    verbose : int, default=0
-        Whether to print a line an epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the orders and the held-out part.
-
-    Attributes
-    ----------
-    margin_ : float
-        ρ = 2β/‖w‖, for the inputs as trained on (the smallest, for more than two classes).
-    learning_rate_ : float
-        λ as used.
-    coef_, intercept_, classes_, n_updates_, n_iter_, best_iter_, converged_
-        As in `Perceptron`.
-    stop_reason_, history_, fit_time_, feature_offset_, feature_scale_, feature_map_
-        As in `Perceptron`.
-
-    See Also
-    --------
-    Perceptron : The original algorithm, without a margin.
-
-    Notes
-    -----
-    Each call of `partial_fit` counts as one epoch of the schedule, however few examples it gets:
-    with a stream of small batches, "decay" and "invscaling" would soon stop the learning, so use
-    ``schedule="constant"`` there, or `fit_stream`, for which a pass over the stream is an epoch.
-
-    References
-    ----------
-    R. Collobert, *Large Scale Machine Learning*, 2004, Algorithm 8.1 and Theorems 8.2, 8.3.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from widemargin import MarginPerceptron
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = MarginPerceptron(random_state=0).fit(X, y)
-    >>> clf.score(X, y) > 0.97
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **LinearClassifier._parameter_constraints,
-        "margin": [_POSITIVE],
-        "learning_rate": [StrOptions({"auto"}), _POSITIVE],
-        "schedule": [StrOptions(set(SCHEDULES))],
-        "decay": [Interval(Real, 0, None, closed="left")],
-        "power_t": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        *,
-        margin: float = 1.0,
-        learning_rate: float | str = "auto",
-        schedule: str = "decay",
-        decay: float = 0.1,
-        power_t: float = 0.5,
-        fit_intercept: bool = True,
-        max_iter: int = 200,
-        tol: float | None = 1e-4,
-        shuffle: bool = True,
-        average: bool = False,
-        scaling: str | None = "standard",
-        feature_map: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
-        class_weight: ArrayLike = None,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: ArrayLike = None,
-    ) -> None:
-        self.margin = margin
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.decay = decay
-        self.power_t = power_t
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.average = average
-        self.scaling = scaling
-        self.feature_map = feature_map
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _criterion(self) -> criteria.Criterion:
-        return criteria.Margin(self.margin)
-
     def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
+        if self.penalty in ("l1", "elasticnet"):
+            raise ValueError(
+                f"penalty={self.penalty!r} is not available, only weight decay is; use "
+                "penalty='l2' or None"
+            )
         learner = super()._learner(examples, resume=resume)
-        if self.learning_rate != "auto":
-            self.learning_rate_ = float(self.learning_rate)
-        elif not resume:
-            self.learning_rate_ = AUTO_STEP * self.margin / (learner.mean_squared_norm() + 1.0)
+        learner.mu = self._decay
+        if self.eta0 * learner.mu > 1.0:
+            raise ValueError(
+                f"eta0={self.eta0:.6g} times alpha={self.alpha:.6g} is more than 1: the weights "
+                "would change sign at every example; lower one of them"
+            )
         return learner
 
+    @property
+    def _decay(self) -> float:
+        """The core's weight decay μ."""
+        return float(self.alpha) if self.penalty == "l2" else 0.0
+
+    def _needed_epochs(self) -> float | None:
+        return 0.0 if self._decay else None
+
     def _rate(self) -> tuple[str, float, float, float]:
-        return (self.schedule, self.learning_rate_, self.decay, self.power_t)
+        return ("constant", self.eta0, 0.0, 0.0)

@@ -11,55 +11,25 @@ Stochastic gradient takes one term at a time (8.16): for each example *l*,
           \qquad b \leftarrow b + \lambda\, y_l\, [y_l f(x_l) \le 1]
 
 The core keeps :math:`w = a v` and shrinks *a*, so that a visit costs as many operations as the
-example has non-zero inputs (``cpp/widemargin/linear_units.hpp``).
+example has non-zero inputs (``cpp/widemargin/linear/linear_units.hpp``).
 """
 
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria, theory
-from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.rows import decision
-from widemargin.perceptrons.linear_learner import LinearClassifier, LinearLearner, evaluate
+from widemargin._typing import ArrayLike
+from widemargin.perceptrons.linear_classifier import LinearClassifier
+from widemargin.perceptrons.linear_learner import LinearLearner
 from widemargin.training.estimators import Examples
 from widemargin.training.loop import Learner, Outcome
 
 __all__ = ["SGDSVC"]
 
-AUTO_STEP = 0.1  # the part of the margin by which a first update moves its own example
+AUTO_STEP = 0.1  # the fraction of the margin by which a first update moves its own example
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-
-
-class DecayedLearner(LinearLearner):
-    """Trains with weight decay, and measures the objective (8.15)."""
-
-    @property
-    def share(self) -> float:
-        """The mean weight of the examples: their mean criterion times this is 1/L Σ c Q."""
-        weights = self.examples.weights
-        return 1.0 if weights is None else float(weights[self.order].mean())
-
-    def penalty(self, w: FloatArray) -> float:
-        """μ/2 ‖w‖², of the inputs as trained on."""
-        return 0.5 * self.mu * float(np.sum((w * self.scale) ** 2))
-
-    def measures(self, criterion: float) -> dict[str, float]:
-        found = {"objective": criterion * self.share + self.penalty(self.state.w)}
-        if self.slowing:  # 1/(μ (t + t0)), for the next example
-            found["learning_rate"] = 1.0 / (self.mu * (self.state.steps + 1.0 / self.slowing))
-        return found
-
-    def objective(self) -> float:
-        """(8.15) of the weights that the model returns, over all examples."""
-        w, c = self.state.average()
-        examples = self.examples
-        scores = decision(examples.X, w, c, threads=self.threads)[self.order]
-        weights = None if examples.weights is None else examples.weights[self.order]
-        value, _ = evaluate(scores, examples.y[self.order], weights, self.criterion)
-        return value * self.share + self.penalty(w)
 
 
 class SGDSVC(LinearClassifier):
@@ -78,10 +48,10 @@ class SGDSVC(LinearClassifier):
     ----------
     mu : float, default=1e-3
         Weight decay, the `alpha` of scikit-learn's `SGDClassifier`; :math:`\mu = 1/(C L)` gives
-        the problem of an `SVC` with that C. It does not depend on how many examples there will be.
+        the problem of an `SVC` with that C. A stream of any length has the same `mu`.
     learning_rate : float or "auto", default="auto"
         The first step λ, at most 1/μ. "auto" is :math:`0.1 / (\overline{\|x\|^2} + 1)`: an update
-        moves f(x) of its own example by a tenth of the margin. With `partial_fit`, from the
+        moves f(x) of its own example by a tenth of the margin. `partial_fit` computes it from the
         examples of the first call.
     schedule : {"inverse", "constant", "decay"}, default="inverse"
         The step after *t* examples or *e* epochs: "inverse"
@@ -92,25 +62,29 @@ class SGDSVC(LinearClassifier):
     decay : float, default=0.1
         For ``schedule="decay"``.
     average : bool, default=True
-        Whether to return the mean of the weights over all steps: less noise, same cost.
+        Whether to return the mean of the weights over all steps: less noise at the same cost.
     fit_intercept : bool, default=True
         Whether to train the bias b.
     max_iter : int, default=1000
         The largest number of epochs.
     tol : float or None, default=1e-3
-        Stop when the objective has not fallen by `tol` below its best for `n_iter_no_change`
-        epochs, but not before the epochs of Theorem 8.1 (with early stopping: when the validation
-        error has not, at any time). None: never.
+        Training stops when the objective has not fallen by `tol` below its best value for
+        `n_iter_no_change` epochs, but not before the number of epochs of Theorem 8.1. With early
+        stopping the rule applies to the validation error, from the first epoch on. None turns
+        this rule off.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether to give every input mean 0 and variance 1, without changing or filling the data.
+        How inputs are scaled: "standard" gives every input mean 0 and variance 1, "minmax" maps
+        its range to [0, 1], None leaves inputs as they are. The data are not copied, and sparse
+        inputs stay sparse.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine, as in `Perceptron`.
     early_stopping : bool, default=False
-        Whether to stop by, and return the weights of, the lowest error on validation examples.
+        Whether to stop by the error on validation examples, and to return the weights with the
+        lowest one.
     validation_fraction : float, default=0.1
-        The part of the training set held out for early stopping, unless `fit` gets `X_val`.
+        The fraction of the training set held out for early stopping, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=5
         How many epochs without progress to wait.
     class_weight : dict, "balanced" or None, default=None
@@ -118,33 +92,38 @@ class SGDSVC(LinearClassifier):
     time_limit : float or None, default=None
         Seconds after which training stops.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
+        Whether `fit` resumes from the last state.
     n_jobs : int or None, default=None
-        Threads for more than two classes and for prediction; the result does not depend on it.
+        The largest number of threads, for more than two classes and for prediction. None lets the
+        model choose, −1 means all CPUs. The result does not depend on it.
     verbose : int, default=0
-        Whether to print a line an epoch.
+        Whether to print one line per epoch.
     random_state : int, RandomState instance or None, default=None
-        Seeds the orders and the held-out part.
+        Seeds the order of the examples and the choice of held-out examples.
 
     Attributes
     ----------
-    objective_ : float
-        The objective above, of the weights returned, over the examples of the last call (summed
-        over the classes, if there are more than two).
     primal_objective_ : float
-        The same divided by μ: :math:`\frac12 \|w\|^2 + C \sum_l c_l |1 - y_l f(x_l)|_+`, as `SVC`
-        has it.
+        :math:`\frac12 \|w\|^2 + C \sum_l c_l |1 - y_l f(x_l)|_+` of the weights returned, as `SVC`
+        has it, over the examples of the last call (summed over the classes, if there are more than
+        two).
     theorem_epochs_ : float
-        :math:`1/(L \lambda \mu)` with the first λ: the order of the least number of epochs to the
-        solution (Theorem 8.1). A warning says so if `max_iter` is less.
+        :math:`1/(L \lambda \mu)` with the first λ: the order of the smallest number of epochs that
+        reaches the solution (Theorem 8.1). A warning says so if `max_iter` is smaller.
     C_ : float
         :math:`1/(\mu L)`.
     learning_rate_ : float
         The first λ, as used.
-    coef_, intercept_, classes_, n_updates_, margin_, n_iter_, best_iter_, converged_
+    geometric_margin_ : float
+        ρ = 2/‖w‖ of scaled inputs (the smallest, for more than two classes).
+    converged_ : bool
+        Whether the objective, or with early stopping the validation error, stopped falling; see
+        `tol`.
+    coef_, intercept_, classes_, n_updates_, n_iter_, best_iter_, stop_reason_
         As in `Perceptron`.
-    stop_reason_, history_, fit_time_, feature_offset_, feature_scale_, feature_map_
-        As in `Perceptron`; the history has the objective of the running weights too.
+    history_, fit_time_, feature_offset_, feature_scale_, feature_map_
+        As in `Perceptron`; the history also has the objective of the running weights, the first
+        formula above.
 
     See Also
     --------
@@ -154,11 +133,11 @@ class SGDSVC(LinearClassifier):
     Notes
     -----
     The defaults were chosen on the validation rows of Forest and Connect-4 (the thesis's splits)
-    and on a fifth of the training rows of a9a, without arguments and on the tables as they are.
-    After 20 epochs, validation errors were within 23.4..23.6, 20.4..20.6 and 15.2..15.4 % for all
-    ``mu`` from 1e-3 to 1e-6, first steps of 0.01 and 0.1 of the margin and all schedules, as long
-    as ``average=True``; of the last weights, up to 0.9 points higher. Of these, ``mu=1e-3`` with
-    0.1 comes to its solution in the fewest epochs.
+    and on a fifth of the training rows of a9a, with the tables as they are.
+    After 20 epochs with ``average=True``, validation errors were within 23.4..23.6, 20.4..20.6 and
+    15.2..15.4 % for all ``mu`` from 1e-3 to 1e-6, first steps of 0.01 and 0.1 of the margin, and
+    all schedules. Those of the last weights were up to 0.9 points higher. Of these settings,
+    ``mu=1e-3`` with 0.1 reaches its solution in the fewest epochs.
 
     References
     ----------
@@ -182,7 +161,6 @@ class SGDSVC(LinearClassifier):
         "schedule": [StrOptions({"inverse", "constant", "decay"})],
         "decay": [Interval(Real, 0, None, closed="left")],
     }
-    _learner_class: ClassVar[type[LinearLearner]] = DecayedLearner
 
     def __init__(
         self,
@@ -259,6 +237,5 @@ class SGDSVC(LinearClassifier):
 
     def _conclude(self, learner: Learner, outcome: Outcome) -> None:
         super()._conclude(learner, outcome)
-        assert isinstance(learner, DecayedLearner)
-        self.objective_ = learner.objective()
-        self.primal_objective_ = self.objective_ / self.mu
+        assert isinstance(learner, LinearLearner)
+        self.primal_objective_ = learner.objective() / self.mu

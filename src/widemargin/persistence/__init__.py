@@ -107,7 +107,7 @@ def load(path: PathLike) -> Any:
         ) from error
     if not isinstance(model, BaseEstimator):
         raise damaged(path, "it does not hold an estimator")
-    if unused := tensors.keys() - decoder.used:
+    if unused := tensors.keys() - decoder.used - container.removed_tensors(header):
         raise damaged(path, f"the model does not use its tensor {min(unused)!r}")
     if decoder.sklearn_classes and header["sklearn"] != sklearn.__version__:
         warnings.warn(

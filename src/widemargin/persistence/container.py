@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from widemargin._runtime.files import PathLike, atomic_path
 from widemargin.persistence.decode import DECODING_ERRORS
-from widemargin.persistence.history import upgrade
+from widemargin.persistence.history import tensor_names, upgrade
 
 FORMAT = 2  # format 1 named classes by their modules; `history` translates it
 MAX_HEADER_BYTES = 90_000_000  # safetensors reads headers of at most 100 MB
@@ -120,6 +120,11 @@ def _header(path: PathLike, metadata: Mapping[str, str] | None) -> Header:
 def model_of(header: Header) -> Any:
     """The JSON tree of the model, with the current names of classes, parameters and attributes."""
     return header["model"] if header["format"] == FORMAT else upgrade(header["model"])
+
+
+def removed_tensors(header: Header) -> set[str]:
+    """Names of the tensors of attributes that this version no longer has."""
+    return tensor_names(header["model"]) - tensor_names(model_of(header))
 
 
 def _parse(text: str) -> Any:

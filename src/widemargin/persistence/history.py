@@ -4,11 +4,13 @@ Format 1 named a class by the module that defined it.  `upgrade` rewrites the JS
 file before it is decoded, so that all other code needs only the current names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "upgrade"]
+import numpy as np
+
+__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "tensor_names", "upgrade"]
 
 #: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
@@ -56,14 +58,16 @@ class Changes:
 
     `parameters` and `attributes` map an old name to the new one, or to None if it was removed. All
     renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
-    to a mapping from old values to new ones. `records` renames entries of
-    `history_`.
+    to a mapping from old values to new ones. `records` renames or removes entries of `history_`.
+    `convert` is for parameters that follow from several old ones: it gets all parameters, with
+    their new names and values, and all attributes, and returns the parameters.
     """
 
     parameters: Names = field(default_factory=dict)
     attributes: Names = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     records: Names = field(default_factory=dict)
+    convert: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None
 
     def __or__(self, other: "Changes") -> "Changes":
         """These changes and others."""
@@ -72,6 +76,7 @@ class Changes:
             {**self.attributes, **other.attributes},
             {**self.values, **other.values},
             {**self.records, **other.records},
+            self.convert or other.convert,
         )
 
 
@@ -87,25 +92,58 @@ MARGIN = Changes(
     attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
 )
 
+#: Classifiers that measured a margin where it means nothing.
+NO_MARGIN = Changes(attributes={"margin_": None}, records={"margin": None})
+
+
+def _network_decays(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Decays as multiples of 1 / batch size; they were per step for `mu`, `nu` and AdamW."""
+    names = ("alpha", "mu", "nu", "batch_size")
+    alpha, mu, nu, batch = (_plain(parameters.get(name)) for name in names)
+    rest = {name: node for name, node in parameters.items() if name not in ("mu", "nu")}
+    per_step = parameters.get("solver") == "adamw"
+    if alpha is None or (mu is None and nu is None and not per_step):
+        return rest
+    if batch == "auto":
+        rows = [dict(record["items"])["rows"] for record in state.get("history_", [])]
+        batch = min(200, max(rows, default=200))
+    unless_given = alpha * batch if per_step else alpha
+    hidden, output = (unless_given if decay is None else decay * batch for decay in (nu, mu))
+    return rest | {"alpha": hidden, "output_alpha": None if output == hidden else output}
+
+
+#: Multi-layer perceptrons with scikit-learn's parameters.
+NETWORK = Changes(
+    parameters={"criterion": "loss"},
+    values={
+        "loss": {
+            "cross_entropy": "log_loss",
+            "mse": "squared_error",
+            "tanh_mse": "tanh_squared_error",
+        }
+    },
+    convert=_network_decays,
+)
+
 #: Present name of a class -> its changes since format 1.
 CHANGES: dict[str, Changes] = {
     f"widemargin.{name}": changes
     for name, changes in {
         # perceptrons
-        "Perceptron": SCALING,
-        "MarginPerceptron": SCALING,
-        "SGDSVC": SCALING,
-        "KernelPerceptron": SCALING,
+        "Perceptron": SCALING | NO_MARGIN,
+        "MarginPerceptron": SCALING | MARGIN,
+        "SGDSVC": SCALING | MARGIN | Changes(attributes={"objective_": None}),
+        "KernelPerceptron": SCALING | NO_MARGIN | Changes(attributes={"_squared_norm": None}),
         # linear SVMs
         "LinearSVC": SCALING,
         "LinearSVR": SCALING,
         "LinearSVCCV": SCALING,
         # multi-layer perceptrons
-        "MLPClassifier": SCALING,
-        "MLPRegressor": SCALING,
-        "SimpleMLPClassifier": SCALING,
-        "NilssonMLPClassifier": SCALING,
-        "HatEncoder": SCALING,
+        "MLPClassifier": SCALING | MARGIN | NETWORK,
+        "MLPRegressor": SCALING | NETWORK,
+        "SimpleMLPClassifier": SCALING | MARGIN | Changes(parameters={"lock_free": None}),
+        "NilssonMLPClassifier": SCALING | MARGIN,
+        "HatEncoder": SCALING | Changes(attributes={"mean_": "offset_"}),
         # mixtures
         "MixtureOfExpertsClassifier": SCALING,
         "MixtureOfExpertsRegressor": SCALING,
@@ -126,21 +164,54 @@ def upgrade(node: Any) -> Any:
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
         if changes := CHANGES.get(name):
             node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
-            node["state"] = _upgraded_state(_renamed(node["state"], changes.attributes), changes)
+            node["state"] = _renamed(node["state"], changes.attributes)
+            _upgrade_records(node["state"], changes)
+            if changes.convert is not None:
+                node["params"] = changes.convert(node["params"], node["state"])
+        _upgrade_fitted_with(node["params"], node["state"], changes or Changes())
     return node
 
 
-def _upgraded_state(state: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Attributes that hold names of parameters or records, with the present names."""
-    if isinstance(fitted := state.get("_fitted_with"), dict):
-        known = _renamed(dict(fitted["items"]), changes.parameters)
-        state["_fitted_with"] = fitted | {"items": _pairs(_with_values(known, changes))}
+def tensor_names(node: Any) -> set[str]:
+    """The tensors that a JSON tree refers to."""
+    if isinstance(node, dict):
+        own = {node["tensor"]} if node.get("kind") == "array" else set()
+        return own.union(*(tensor_names(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(tensor_names(item) for item in node))
+    return set()
+
+
+def _upgrade_records(state: dict[str, Any], changes: Changes) -> None:
+    """The records of `history_` with the current names."""
     if isinstance(history := state.get("history_"), list):
         state["history_"] = [
             record | {"items": _pairs(_renamed(dict(record["items"]), changes.records))}
             for record in history
         ]
-    return state
+
+
+def _upgrade_fitted_with(params: dict[str, Any], state: dict[str, Any], changes: Changes) -> None:
+    """The parameters that a model was fitted with, under their current names.
+
+    Estimators among them are left out: a file holds their text, which has the old names.
+    """
+    if isinstance(fitted := state.get("_fitted_with"), dict):
+        known = _with_values(_renamed(dict(fitted["items"]), changes.parameters), changes)
+        plain = {name: value for name, value in known.items() if not _is_estimator(params, name)}
+        state["_fitted_with"] = fitted | {"items": _pairs(plain)}
+
+
+def _is_estimator(nodes: Mapping[str, Any], name: str) -> bool:
+    node = nodes.get(name)
+    return isinstance(node, dict) and node.get("kind") in ("estimator", "same")
+
+
+def _plain(node: Any) -> Any:
+    """The value of a small node: itself, or of a NumPy number."""
+    if isinstance(node, dict) and node.get("kind") == "scalar":
+        return np.frombuffer(bytes.fromhex(node["hex"]), node["dtype"])[0].item()
+    return node
 
 
 def _pairs(nodes: Mapping[str, Any]) -> list[list[Any]]:

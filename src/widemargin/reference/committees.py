@@ -1,7 +1,7 @@
-r"""Committees of perceptrons in NumPy, as short as in the thesis (8.6, 8.7).
+r"""Committees of perceptrons in NumPy, written as in the thesis (8.6, 8.7).
 
-:math:`f(x) = b + \sum_n h(v_n \cdot x + a_n)`, with labels ±1, or classes 0 … K − 1 for which there
-is a committee each. Examples are visited in the order given, from the weights given.
+:math:`f(x) = b + \sum_n h(v_n \cdot x + a_n)`, with labels ±1. With classes 0 … K − 1 there is one
+committee per class. Training starts from the given weights and visits examples in the given order.
 """
 
 from collections.abc import Iterable
@@ -30,12 +30,12 @@ class Committee(NamedTuple):
         return self.b + float(np.clip(self.units(x), -1, 1).sum())
 
     def moved(self, chosen: FloatArray, x: FloatArray, step: float) -> "Committee":
-        """The chosen units moved by step · (x, 1), the output bias by the step."""
+        """With the chosen units moved by step · (x, 1), and the output bias by the step."""
         v, a = self.v + step * np.outer(chosen, x), self.a + step * chosen
         return Committee(v, a, float(self.b + step))
 
     def learnt(self, x: FloatArray, step: float) -> "Committee":
-        """Algorithm 8.2: units move where HardTanh has a slope."""
+        """Algorithm 8.2: the units move for which HardTanh has a slope."""
         return self.moved((np.abs(self.units(x)) <= 1).astype(float), x, step)
 
 
@@ -76,7 +76,7 @@ def simple_mlp_classes(
     *,
     best_other: bool = True,
 ) -> tuple[list[Committee], int]:
-    """The same with a committee for each class: the margin to the best other, or to 0."""
+    """The same with one committee per class: the margin to the best other class, or to 0."""
     committees, updates = list(start), 0
     for l in order:
         f = np.array([committee.output(X[l]) for committee in committees])
@@ -105,8 +105,8 @@ def nilsson_mlp(
 ) -> tuple[Committee, int]:
     """Nilsson MLP (Algorithm 8.3): sign units, no output bias; N is odd and sign 0 = −1.
 
-    The margin, in votes, is 0 as published. A vote that turns counts twice: so many units as
-    bring y f above the margin learn, which are (|f| + 1)/2 without one.
+    The margin, in votes, is 0 as published. A unit that changes its vote changes f by 2, so the
+    fewest units that bring y f above the margin learn: (|f| + 1)/2 units without a margin.
     """
     committee, updates = start, 0
     for l in order:

@@ -1,10 +1,10 @@
-r"""Multi-layer perceptrons in NumPy: back-propagation and the four updates, for reading and checks.
+r"""Multi-layer perceptrons in NumPy: back-propagation and the updates of each solver.
 
 With :math:`h^0 = x`, hidden layers and outputs are
 
 .. math:: h^{k+1} = h(h^k W^k + b^k), \qquad f(x) = h^D W^D + b^D
 
-and training minimises (8.10), weight decays μ of the output and ν of the hidden weights:
+and training minimises (8.10), with weight decays μ of the output layer and ν of the hidden layers:
 
 .. math:: J = \frac1L \sum_l Q(y_l, f(x_l)) + \frac\mu2 \|W^D\|^2
               + \frac\nu2 \sum_{k<D} \|W^k\|^2
@@ -33,7 +33,7 @@ __all__ = [
 
 SLANT = 0.01  # ε of the slanted tanh (Bottou 1991): tanh z + ε z
 
-#: Transfer functions h and their derivatives h'; 0 at the kinks of the piecewise linear ones.
+#: Transfer functions h and their derivatives h', which are 0 at kinks.
 TRANSFERS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]] = {
     "identity": (lambda z: z, np.ones_like),
     "sigmoid": (
@@ -56,12 +56,12 @@ class Network:
     transfer: str
 
     def parameters(self) -> list[FloatArray]:
-        """Every array that is trained: W, b of the first layer, of the second, …"""
+        """All trained arrays: W and b of the first layer, then of the second, …"""
         return [p for pair in zip(self.weights, self.biases, strict=True) for p in pair]
 
 
 def outputs(network: Network, X: FloatArray) -> FloatArray:
-    """f(x), a row an example.
+    """f(x), one row per example.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def outputs(network: Network, X: FloatArray) -> FloatArray:
 
 
 def _forward(network: Network, X: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
-    """The values of all layers, and the slopes h' of the hidden ones."""
+    """The values of all layers, and the slopes h' of the hidden layers."""
     h, slope = TRANSFERS[network.transfer]
     values, slopes = [X], []
     for k, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):
@@ -86,11 +86,11 @@ def _forward(network: Network, X: FloatArray) -> tuple[list[FloatArray], list[Fl
 
 
 def criterion(q: Criterion, y: FloatArray, f: FloatArray) -> tuple[FloatArray, FloatArray]:
-    r"""Q of each example, and its derivatives in the outputs.
+    r"""Q of each example, and its derivatives with respect to the outputs.
 
-    `y` has the shape of `f` (±1 for two classes, or values), or holds class codes 0..K−1. For K > 2
-    classes the criteria of single outputs are summed, with targets +1 for the class and −1 for
-    the others, except
+    `y` has the shape of `f` (±1 for two classes, or values), or holds class codes 0..K−1. With
+    K > 2 classes, the criterion is summed over the outputs, whose targets are +1 for the example's
+    class and −1 for the others. There are two exceptions:
 
     - cross-entropy: :math:`-\log \mathrm{softmax}_y f`,
     - margin: :math:`|\beta - (f_y - \max_{k \ne y} f_k)|_+`.
@@ -141,7 +141,7 @@ def gradients(
 
 
 def back_propagate(network: Network, X: FloatArray, delta: FloatArray) -> list[FloatArray]:
-    """The gradient, in the order of `parameters`, from the derivatives in the outputs.
+    """The gradient, in the order of `parameters`, from the derivatives with respect to the outputs.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def update(
     epsilon: float = 1e-8,
     decay: float = 0.0,
 ) -> None:
-    r"""Step t = 1, 2, … of one array, in place.
+    r"""Step t = 1, 2, … of a solver on one array, in place.
 
     - ``sgd``: :math:`v \leftarrow m v - \lambda g,\ \theta \leftarrow \theta + v`; Nesterov's:
       :math:`\theta \leftarrow \theta + m v - \lambda g`.

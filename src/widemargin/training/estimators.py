@@ -1,15 +1,17 @@
-"""Iterative classifiers and regressions: labels or values, one pass online, predictions."""
+"""Iterative classifiers and regressions: labels or values, online learning, predictions."""
 
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import check_labels, encode_labels, example_weights, target_moments
 from widemargin.training.model import LOOP_CONSTRAINTS, Examples, IterativeModel, all_or_nothing
+from widemargin.training.outputs import decision_values, predicted_codes
 
 __all__ = [
     "Examples",
@@ -21,6 +23,11 @@ __all__ = [
 ]
 
 
+def _trains_online(model: IterativeModel) -> bool:
+    model._require_online()
+    return True
+
+
 class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc]
     """Base of classifiers trained by `widemargin.training.loop.train`."""
 
@@ -29,6 +36,7 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
+    @available_if(_trains_online)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
     def partial_fit(
@@ -49,7 +57,7 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
         y : array-like of shape (n_samples,)
             Their classes.
         classes : array-like, optional
-            Every class there will be; needed at the first call, unless y holds them all.
+            All classes that will occur; needed at the first call, unless y holds them all.
         sample_weight : array-like of shape (n_samples,), optional
             Weights ≥ 0.
 
@@ -68,7 +76,7 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={np.asarray(classes).tolist()!r} differ from those of the first call of "
-                f"partial_fit, {self.classes_.tolist()!r}"
+                f"partial_fit, {self.classes_.tolist()!r}; name the same classes, or none"
             )
         if self.class_weight == "balanced":
             raise ValueError(
@@ -78,7 +86,7 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
         return self._train_on(X, y, sample_weight, first)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """f(x): positive for the second class, or one score a class when there are more.
+        """f(x): positive for the second class, or one score per class when there are more.
 
         Parameters
         ----------
@@ -91,8 +99,7 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
             The scores.
         """
         check_is_fitted(self)
-        scores = self._scores(self._check_X(X))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return decision_values(self._scores(self._check_X(X)))
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each example; sign(0) = −1, the first class.
@@ -107,10 +114,17 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
         ndarray of shape (n_samples,)
             Their classes.
         """
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(1)]
+        check_is_fitted(self)
+        return self.classes_[predicted_codes(self._scores(self._check_X(X)))]
 
     # ----------------------------------------------------------------------------- helpers
+
+    def _margin_unit(self) -> float:
+        """|f(x)| of an example at the margin: β of criteria that have one, else 1.
+
+        Mixtures divide the outputs of their experts by it.
+        """
+        return 1.0
 
     @property
     def _begun(self) -> bool:
@@ -134,13 +148,13 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
 class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
     """Base of regressions trained by `widemargin.training.loop.train`, with one target or several.
 
-    The error in their history, and what early stopping looks at, is 1 − R²: the part of the
-    targets' variance that is left unexplained, the mean over targets. So `tol` means the same
-    whatever the unit of y.
+    The error in the history, which early stopping watches, is 1 − R²: the unexplained fraction of
+    the targets' variance, averaged over targets. So `tol` does not depend on the unit of y.
     """
 
     _y_options: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
 
+    @available_if(_trains_online)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
@@ -205,7 +219,7 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
             )
 
     def _encode(self, y: ArrayLike) -> FloatArray:
-        """One column a target."""
+        """One column per target."""
         return np.ascontiguousarray(y, dtype=np.float64).reshape(len(y), -1)
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
@@ -221,14 +235,14 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
 
 
 class StandardizedRegressor(IterativeRegressor):
-    """Base of regressions whose targets are standardised inside, so that steps have no unit.
+    """Base of regressions that standardise their targets, so that steps do not depend on units.
 
-    The mean and standard deviation are those of the first examples; ``scaling=None`` leaves
-    targets alone.
+    Mean and standard deviation are those of the first examples, whatever the scaling of inputs is;
+    ``scaling=None`` leaves targets as they are too.
     """
 
     def _standardize_targets(self, examples: Examples, *, resume: bool) -> None:
-        """Measures the targets, unless that was done, and puts standardised ones in place."""
+        """Replaces the targets by standardised ones, measured first unless training resumes."""
         if not resume:
             self._measure_targets(examples)
         examples.y = (examples.y - self._target_mean) / self._target_scale
@@ -236,11 +250,12 @@ class StandardizedRegressor(IterativeRegressor):
             examples.y_val = (examples.y_val - self._target_mean) / self._target_scale
 
     def _measure_targets(self, examples: Examples) -> None:
-        """Means and standard deviations, 1 for constant targets."""
+        """Means and standard deviations; 1 for constant targets."""
         mean, variance = target_moments(examples.y, examples.order, examples.weights)
         spread = np.sqrt(variance)
-        self._target_mean = mean if self.scaling else np.zeros_like(mean)
-        self._target_scale = spread if self.scaling else np.ones_like(mean)
+        scaled = self.scaling is not None
+        self._target_mean = mean if scaled else np.zeros_like(mean)
+        self._target_scale = spread if scaled else np.ones_like(mean)
         self._target_variance = (spread / self._target_scale) ** 2
 
     @property
@@ -249,5 +264,5 @@ class StandardizedRegressor(IterativeRegressor):
         return np.asarray(1.0 / (self.n_outputs_ * self._target_variance))
 
     def _in_units(self, outputs: FloatArray) -> FloatArray:
-        """Standardised outputs in the units of y."""
+        """Standardised outputs, converted to the units of y."""
         return np.asarray(outputs * self._target_scale + self._target_mean)

@@ -17,10 +17,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.labels import counted_rows
+from widemargin.inputs.labels import counted_rows, example_weights
 from widemargin.inputs.rows import INPUTS
 from widemargin.schedules import Schedule, make_schedule
-from widemargin.training.loop import Learner, Outcome, Plan, train
+from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
+from widemargin.training.streamed import StreamedModel
 
 LOOP_CONSTRAINTS: dict[str, Any] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -40,7 +41,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def all_or_nothing(fit: Method) -> Method:
-    """A fit that fails leaves the estimator as it was, unfitted or with its last model."""
+    """Makes a fit that fails leave the estimator as it was: unfitted, or with its last model."""
 
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -58,7 +59,7 @@ def all_or_nothing(fit: Method) -> Method:
 
 
 def comparable(value: Any) -> Any:
-    """A parameter as `==` can compare it later: of a transformer its text, without addresses."""
+    """A parameter in a form that `==` can compare later: a transformer's text without addresses."""
     if value is None or isinstance(value, (str, Real, np.bool_)) or callable(value):
         return value
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
@@ -66,27 +67,27 @@ def comparable(value: Any) -> Any:
 
 @dataclass
 class Examples:
-    """Validated training data, as a model makes its learner from it."""
+    """Validated training data, from which a model makes its learner."""
 
     X: ArrayLike
     y: FloatArray  # ±1, class codes when there are more than two classes, or values to predict
     weights: FloatArray | None
     order: IntArray  # the examples to train on
-    repeated: bool = True  # whether they will be visited more than once
+    repeated: bool = True  # whether they are visited more than once
     X_val: ArrayLike | None = None
     y_val: FloatArray | None = None
     weights_val: FloatArray | None = None
 
 
-class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Base of models trained by `widemargin.training.loop.train`."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LOOP_CONSTRAINTS
 
-    #: Parameters of the space the weights live in: training cannot go on after they change.
+    #: Parameters of the space the weights live in: training cannot resume after they change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("scaling",)
 
-    #: The parameter that says how many epochs there are at the most.
+    #: The parameter that limits the number of epochs.
     _epochs_parameter: ClassVar[str] = "max_iter"
 
     #: What scikit-learn's validation is told about y.
@@ -100,7 +101,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _scores(self, X: ArrayLike) -> FloatArray:
-        """f(x) of validated inputs, one column an output."""
+        """f(x) of validated inputs, one column per output."""
 
     def _rate(self) -> tuple[str, float, float, float]:
         """The schedule's name, λ, decay and exponent."""
@@ -110,12 +111,20 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         """Epochs that weight decay takes at least (Theorem 8.1); None without weight decay."""
         return None
 
+    @property
+    def _convergence(self) -> frozenset[str]:
+        """The reasons to stop that make `converged_` True."""
+        return CONVERGENCE
+
+    def _require_online(self) -> None:
+        """Raises AttributeError, naming the remedy, if these parameters allow no `partial_fit`."""
+
     # --------------------------------------- what classifiers and regressions must provide
 
     @property
     @abstractmethod
     def _begun(self) -> bool:
-        """Whether there is something to go on from."""
+        """Whether there is a state to resume from."""
 
     @abstractmethod
     def _take_targets(self, y: ArrayLike, *, resume: bool) -> None:
@@ -131,7 +140,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _strata(self, y: ArrayLike) -> ArrayLike:
-        """What a part held out must have in the same proportions, if anything."""
+        """What held-out examples must have in the same proportions, if anything."""
 
     # --------------------------------------------------------------------------- interface
 
@@ -142,9 +151,9 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike = None,
-        *,
         X_val: ArrayLike = None,
         y_val: ArrayLike = None,
+        sample_weight_val: ArrayLike = None,
     ) -> Self:
         """Trains the model.
 
@@ -156,8 +165,10 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             Their classes, or the values to predict.
         sample_weight : array-like of shape (n_samples,), optional
             Weights ≥ 0: an example's step is multiplied by its weight.
-        X_val, y_val : optional
-            Validation examples for early stopping, in place of a part of the training set.
+        X_val, y_val : array-like, optional
+            Validation examples for early stopping, instead of a fraction of the training set.
+        sample_weight_val : array-like of shape (n_validation,), optional
+            Weights ≥ 0 of the validation examples, for their criterion and error.
 
         Returns
         -------
@@ -172,11 +183,24 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self._forget()
         self._take_targets(y, resume=resume)
-        examples = self._examples(X, y, sample_weight, X_val, y_val)
+        validation = self._validation(X_val, y_val, sample_weight_val)
+        examples = self._examples(X, y, sample_weight, validation)
         return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
-    def _run(self, learner: Learner, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
-        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
+    def _run(
+        self,
+        learner: Learner,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike,
+        *,
+        time_limit: float | None = None,
+    ) -> Self:
+        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt.
+
+        `time_limit` holds for this call, beside the model's own.
+        """
+        limits = [limit for limit in (self.time_limit, time_limit) if limit is not None]
         context = self._init_callback_context(max_subtasks=self._most_epochs())
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         arguments = {"X": X, "y": y, "metadata": metadata}
@@ -192,8 +216,9 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             first_row=self._rows_done,
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
-            time_limit=self.time_limit,
+            time_limit=min(limits, default=None),
             verbose=self.verbose,
+            convergence=self._convergence,
         )
         outcome = train(self, learner, plan, context, arguments)
         self._conclude(learner, outcome)
@@ -215,7 +240,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         if schedule.epochs is not None:
             raise ValueError(
                 f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
-                "may go on for ever; use 'constant', 'decay' or 'invscaling', or fit"
+                "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
             )
         decayed = self._needed_epochs() is not None
         plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
@@ -247,33 +272,44 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike,
-        X_val: ArrayLike = None,
-        y_val: ArrayLike = None,
+        validation: tuple[ArrayLike, ...] | None = None,
         *,
         split: bool = True,
     ) -> Examples:
+        """Encoded examples, with given or held-out validation examples if `fit` needs them."""
         codes = self._encode(y)
         weights = self._weights(X, y, sample_weight)
         order = counted_rows(X.shape[0], weights)
         examples = Examples(X, codes, weights, order, repeated=split and self._most_epochs() > 1)
-        early_stopping = split and self._validates
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together; give both or neither")
-        if X_val is not None and not early_stopping:
-            raise ValueError(
-                "X_val was given but early_stopping=False would ignore it; set early_stopping=True"
-            )
-        if early_stopping and X_val is not None:
-            examples.X_val, y_val = self._check_X(X_val, y_val)
+        if validation is not None:
+            examples.X_val, y_val, examples.weights_val = validation
             examples.y_val = self._encode(y_val)
-        elif early_stopping:
+        elif split and self._validates:
             examples.order, held_out = self._split(order, y)
             examples.X_val, examples.y_val = X[held_out], codes[held_out]
             examples.weights_val = None if weights is None else weights[held_out]
         return examples
 
+    def _validation(
+        self, X_val: ArrayLike, y_val: ArrayLike, sample_weight_val: ArrayLike
+    ) -> tuple[ArrayLike, ...] | None:
+        """Checked validation examples, targets and weights, if `fit` was given any."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together; give both or neither")
+        if X_val is None:
+            if sample_weight_val is not None:
+                raise ValueError("sample_weight_val needs X_val and y_val; give them too")
+            return None
+        if not self._validates:
+            raise ValueError(
+                "X_val was given but early_stopping=False would ignore it; set early_stopping=True"
+            )
+        X_val, y_val = self._check_X(X_val, y_val)
+        weights = example_weights(X_val, y_val, sample_weight_val, None, None)
+        return X_val, y_val, weights
+
     def _split(self, order: IntArray, y: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Training and validation examples."""
+        """Examples to train on, and examples held out."""
         try:
             kept, held_out = train_test_split(
                 order,
@@ -305,7 +341,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             now = getattr(self, name)
             if comparable(now) != before:
                 raise ValueError(
-                    f"{name}={now!r} differs from the one the model was fitted with, {before}; "
+                    f"{name}={now!r} differs from the value the model was fitted with, {before}; "
                     "fit without warm_start"
                 )
 
@@ -313,7 +349,7 @@ class IterativeModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         for name, value in learner.attributes().items():
             if isinstance(value, np.ndarray) and not np.all(np.isfinite(value)):
                 raise ValueError(
-                    f"{type(self).__name__} diverged: {name} is not finite. Standardise the inputs "
+                    f"{type(self).__name__} diverged: {name} is not finite. Scale the inputs "
                     "(scaling='standard') or lower the learning rate"
                 )
             setattr(self, name, value)

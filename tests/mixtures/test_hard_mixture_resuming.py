@@ -1,4 +1,4 @@
-"""Hard mixtures over time: going on, early stopping, limits, Ctrl-C, callbacks, workers, files."""
+"""Hard mixtures: resuming, early stopping, time limits, Ctrl-C, callbacks, workers, files."""
 
 import os
 import pickle
@@ -45,7 +45,9 @@ MODELS = {
     "logistic, tree": quick(LOGISTIC, DecisionTreeClassifier(max_depth=3)),
     "SVR": quick(SVR(), MLPGater((5,)), HardMixtureRegressor),
     "SVR, local": quick(SVR(), "local", HardMixtureRegressor),
-    "network of values": quick(MLPRegressor((5,), max_iter=4), "mlp", HardMixtureRegressor),
+    "network of values": quick(
+        MLPRegressor(hidden_layer_sizes=(5,), max_iter=4), "mlp", HardMixtureRegressor
+    ),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 
@@ -60,22 +62,22 @@ def targets(name):
     return VALUES if name == "SVR" else VALUES[:, 0]
 
 
-# ------------------------------------------------------------------------------------ going on
+# ------------------------------------------------------------------------------------ resuming
 
 
 @ignore_convergence
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "SVC, uniform"])  # has one
-def test_two_and_two_iterations_are_four(name):
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "SVC, uniform"])  # stops
+def test_two_fits_of_two_iterations_equal_one_of_four(name):
     y = targets(name)
-    whole = model(name, n_iter=4).fit(X, y)
-    parts = model(name, n_iter=2, warm_start=True).fit(X, y).fit(X, y)
+    whole = model(name, max_iter=4).fit(X, y)
+    parts = model(name, max_iter=2, warm_start=True).fit(X, y).fit(X, y)
     assert_same_mixture(parts, whole)
     assert [record["epoch"] for record in parts.history_] == list(range(len(whole.history_)))
     for one, other in zip(parts.history_, whole.history_, strict=True):
         assert one["criterion"] == pytest.approx(other["criterion"])
 
 
-def test_going_on_needs_the_same_examples_and_parts():
+def test_resuming_needs_the_same_examples_and_parts():
     fitted = quick(warm_start=True).fit(X, Y)
     before = fitted.predict(X)
     with pytest.raises(ValueError, match="partition of 400 training examples, but there are 300"):
@@ -98,11 +100,11 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["X_val", "held out"])
-def test_early_stopping_returns_the_best_iteration(given):
+def test_early_stopping_keeps_the_best_iteration(given):
     rng = np.random.default_rng(0)
     noisy = np.where(rng.random(len(X)) < 0.2, 1 - Y, Y)
     x_val, y_val = wedge(300, seed=5)
-    stopping = quick(DecisionTreeClassifier(), n_experts=5, n_iter=8, early_stopping=True)
+    stopping = quick(DecisionTreeClassifier(), n_experts=5, max_iter=8, early_stopping=True)
     validation = {"X_val": x_val, "y_val": y_val} if given else {}
     stopping.set_params(tol=0.0, n_iter_no_change=3).fit(X, noisy, **validation)
     errors = [record["validation_error"] for record in stopping.history_]
@@ -110,7 +112,7 @@ def test_early_stopping_returns_the_best_iteration(given):
     if given:
         assert 1 - stopping.score(x_val, y_val) == pytest.approx(min(errors))
         assert stopping.partition_.min() == 0
-        short = quick(DecisionTreeClassifier(), n_experts=5, n_iter=stopping.best_iter_)
+        short = quick(DecisionTreeClassifier(), n_experts=5, max_iter=stopping.best_iter_)
         assert_same_mixture(stopping, short.fit(X, noisy))
     else:
         held = stopping.partition_ == -1
@@ -118,10 +120,10 @@ def test_early_stopping_returns_the_best_iteration(given):
         assert 1 - stopping.score(X[held], noisy[held]) == pytest.approx(min(errors))
 
 
-def test_tol_stops_and_names_its_parameter():
-    with pytest.warns(ConvergenceWarning, match="reached n_iter=2.*raise n_iter or tol"):
-        quick(n_iter=2, tol=1e-9, n_iter_no_change=5).fit(X, Y)
-    fitted = quick(n_iter=50, tol=10.0, n_iter_no_change=2).fit(X, Y)
+def test_tol_stops_or_warns_at_max_iter():
+    with pytest.warns(ConvergenceWarning, match="reached max_iter=2.*raise max_iter or tol"):
+        quick(max_iter=2, tol=1e-9, n_iter_no_change=5).fit(X, Y)
+    fitted = quick(max_iter=50, tol=10.0, n_iter_no_change=2).fit(X, Y)
     assert (fitted.stop_reason_, fitted.n_iter_) == ("tol", 3)
 
 
@@ -131,18 +133,18 @@ def test_tol_stops_and_names_its_parameter():
 @every_model
 def test_time_limit_keeps_a_usable_model(name):
     y = targets(name)
-    stopped = model(name, n_iter=10**6, time_limit=1e-3, warm_start=True)
+    stopped = model(name, max_iter=10**6, time_limit=1e-3, warm_start=True)
     with pytest.warns(ConvergenceWarning) as record:
         stopped.fit(X, y)
     assert [w for w in record if "time_limit=0.001 s" in str(w.message)] == list(record)
     if name == "SVC, uniform":
-        return  # it ends by itself
+        return  # it stops after one iteration
     assert stopped.stop_reason_ == "time_limit"
     assert np.all(np.isfinite(stopped.predict(X)))
     done = len(stopped.history_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        stopped.set_params(n_iter=2, time_limit=None).fit(X, y)
+        stopped.set_params(max_iter=2, time_limit=None).fit(X, y)
     assert len(stopped.history_) == done + 2
     assert getattr(stopped.gater_, "time_limit", None) is None
 
@@ -165,25 +167,25 @@ class Interrupting(LogisticRegression):
 def test_ctrl_c_while_experts_are_trained(gater, call, ctrl_c, monkeypatch):
     for name, value in {"calls": 0, "last": call, "send": staticmethod(ctrl_c)}.items():
         monkeypatch.setattr(Interrupting, name, value)
-    stopped = quick(Interrupting(C=100), gater, n_iter=10**6, n_jobs=1, warm_start=True)
+    stopped = quick(Interrupting(C=100), gater, max_iter=10**6, n_jobs=1, warm_start=True)
     with pytest.warns(ConvergenceWarning, match="HardMixtureClassifier was interrupted"):
         stopped.fit(X, Y)
     assert stopped.stop_reason_ == "interrupted"
     assert stopped.n_iter_ == (1 if call <= 3 else 2)
     assert Interrupting.calls == max(call, 3)  # the first experts are always trained
     assert stopped.score(X, Y) > 0.6
-    stopped.set_params(n_iter=3).fit(X, Y)
+    stopped.set_params(max_iter=3).fit(X, Y)
     assert stopped.score(X, Y) > 0.7
 
 
-def test_ctrl_c_between_iterations_and_going_on(ctrl_c):
+def test_ctrl_c_between_iterations_and_resuming(ctrl_c):
     recorder = Recorder(lambda estimator, count: ctrl_c() if count == 2 else None)
-    stopped = quick(n_iter=5, warm_start=True).set_callbacks(recorder)
+    stopped = quick(max_iter=5, warm_start=True).set_callbacks(recorder)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         stopped.fit(X, Y)
     assert stopped.n_iter_ == 2
-    stopped.set_callbacks().set_params(n_iter=3).fit(X, Y)
-    assert_same_mixture(stopped, quick(n_iter=5).fit(X, Y))
+    stopped.set_callbacks().set_params(max_iter=3).fit(X, Y)
+    assert_same_mixture(stopped, quick(max_iter=5).fit(X, Y))
 
 
 PROGRAM = """
@@ -207,14 +209,14 @@ class Started:
             print("started", flush=True)
 
 
-clf = HardMixtureClassifier(SVC(), n_experts=4, n_iter=10**6, n_jobs=2, warm_start=True)
+clf = HardMixtureClassifier(SVC(), n_experts=4, max_iter=10**6, n_jobs=2, warm_start=True)
 clf.set_callbacks(Started()).fit(X, y)
 print(time.time(), flush=True)
 assert clf.stop_reason_ == "interrupted", clf.stop_reason_
 assert clf.predict(X).shape == (4000,)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 done = len(clf.history_)
-clf.set_callbacks().set_params(n_iter=1).fit(X, y)
+clf.set_callbacks().set_params(max_iter=1).fit(X, y)
 assert len(clf.history_) == done + 1
 print("went on", flush=True)
 """
@@ -232,22 +234,22 @@ def test_ctrl_c_with_experts_in_threads():
 def test_callbacks_get_a_model_that_predicts_and_can_stop(name):
     recorder = Recorder(lambda estimator, count: count == 2)
     y = targets(name)
-    fitted = model(name, n_iter=4).set_callbacks(recorder).fit(X, y)
+    fitted = model(name, max_iter=4).set_callbacks(recorder).fit(X, y)
     assert (fitted.stop_reason_, fitted.n_iter_, recorder.count) == ("callback", 2, 2)
     for n_iter, seen in enumerate(recorder.fitted, start=1):
-        assert_array_equal(seen.predict(X), model(name, n_iter=n_iter).fit(X, y).predict(X))
+        assert_array_equal(seen.predict(X), model(name, max_iter=n_iter).fit(X, y).predict(X))
 
 
 def test_callbacks_of_scikit_learn(capsys):
     monitor = ScoringMonitor(scoring="accuracy")
-    fitted = quick(n_iter=4).set_callbacks(monitor, ProgressBar()).fit(X, Y)
+    fitted = quick(max_iter=4).set_callbacks(monitor, ProgressBar()).fit(X, Y)
     rows = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
     assert len(rows) == fitted.n_iter_
     assert rows[-1]["accuracy"] == pytest.approx(fitted.score(X, Y))
 
 
-def test_verbose_prints_a_line_an_iteration(capsys):
-    quick(verbose=1, n_iter=2).fit(X, Y)
+def test_verbose_prints_one_line_per_iteration(capsys):
+    quick(verbose=1, max_iter=2).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert all(line.startswith("[HardMixtureClassifier] epoch") for line in lines)
@@ -310,7 +312,7 @@ def test_saved_loaded_pickled(name, tmp_path):
 def test_experts_that_this_package_makes_are_saved(tmp_path):
     x = np.linspace(-1, 1, 60)[:, None]
     labels = np.where(x[:, 0] > 0.1, "yes", "no")
-    fitted = quick(LinearSVC(), "local", n_experts=4, first_partition="kmeans", n_iter=1)
+    fitted = quick(LinearSVC(), "local", n_experts=4, first_partition="kmeans", max_iter=1)
     kinds = {type(expert) for expert in fitted.fit(x, labels).experts_}
     assert kinds == {ConstantExpert, PlattExpert}
     widemargin.save(fitted, tmp_path / "mixture.safetensors")
@@ -339,8 +341,8 @@ def test_clones_are_not_fitted():
 def test_prediction_in_chunks(monkeypatch):
     fitted = quick(SVC()).fit(X, Y)
     whole = fitted.decision_function(X)
-    monkeypatch.setattr("widemargin.mixtures.hard.model.GATES_AT_ONCE", 3 * 37)
+    monkeypatch.setattr("widemargin.mixtures.hard.model.GATES_PER_CALL", 3 * 37)
     assert_allclose(fitted.decision_function(X), whole, rtol=1e-5, atol=1e-6)
-    monkeypatch.setattr("widemargin.mixtures.hard.partition.CLUSTERED_AT_ONCE", 3 * 37)
-    parts = HardMixtureClassifier(n_experts=3, n_iter=1, first_partition="kmeans", random_state=0)
+    monkeypatch.setattr("widemargin.mixtures.hard.partition.DISTANCES_PER_CALL", 3 * 37)
+    parts = HardMixtureClassifier(n_experts=3, max_iter=1, first_partition="kmeans", random_state=0)
     assert np.bincount(parts.fit(X, Y).partition_).max() <= len(X) // 3 + 1

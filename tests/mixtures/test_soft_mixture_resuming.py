@@ -1,4 +1,4 @@
-"""Soft mixtures: kinds of data, seeds, stopping, going on and files."""
+"""Soft mixtures: kinds of data, seeds, stopping, resuming and files."""
 
 import pickle
 
@@ -18,9 +18,9 @@ from helpers.soft_mixtures import (
     classifier,
     every_solver,
     every_target,
+    outputs,
     problem,
     regressor,
-    said,
 )
 from helpers.stopping import Recorder
 from widemargin import load, save
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*reached max_iter")
 
 @every_solver
 @every_target
-def test_sparse_inputs_are_dense_ones(solver, target):
-    """To rounding, which the steps of L-BFGS make larger."""
+def test_csr_gives_the_same_as_dense(solver, target):
+    """Up to rounding, which L-BFGS amplifies."""
     model, y = problem(target, solver, dtype="float64")
     one, two = clone(model).fit(SPARSE, y), clone(model).fit(sp.csr_array(SPARSE), y)
-    assert_allclose(said(one, SPARSE), said(two, sp.csr_array(SPARSE)), rtol=1e-3, atol=1e-4)
+    assert_allclose(outputs(one, SPARSE), outputs(two, sp.csr_array(SPARSE)), rtol=1e-3, atol=1e-4)
     assert_allclose(one.gates(X), two.gates(sp.csr_array(X)), rtol=1e-3, atol=1e-4)
 
 
@@ -47,47 +47,47 @@ def test_the_seed_decides(solver, target):
     model, y = problem(target, solver)
     one, two = clone(model).fit(X, y), clone(model).fit(X, y)
     other = clone(model).set_params(random_state=1).fit(X, y)
-    assert_array_equal(said(one, X), said(two, X))
-    assert not np.array_equal(said(one, X), said(other, X))
+    assert_array_equal(outputs(one, X), outputs(two, X))
+    assert not np.array_equal(outputs(one, X), outputs(other, X))
 
 
 @every_solver
 @every_target
-def test_saved_models_predict_the_same_and_go_on(solver, target, tmp_path):
+def test_saved_models_predict_the_same_and_resume(solver, target, tmp_path):
     model, y = problem(target, solver, warm_start=True)
     model.fit(X, y)
     save(model, tmp_path / "model")
     loaded = load(tmp_path / "model")
-    assert_array_equal(said(loaded, X), said(model, X))
+    assert_array_equal(outputs(loaded, X), outputs(model, X))
     assert_array_equal(loaded.gates(X), model.gates(X))
-    assert_array_equal(said(loaded.fit(X, y), X), said(model.fit(X, y), X))
+    assert_array_equal(outputs(loaded.fit(X, y), X), outputs(model.fit(X, y), X))
 
 
 @every_solver
 @every_target
-def test_going_on_is_one_longer_fit(solver, target):
+def test_two_fits_equal_one_longer_fit(solver, target):
     model, y = problem(target, solver, scaling=None)
     long = clone(model).set_params(max_iter=10).fit(X, y)
     parts = clone(model).set_params(max_iter=4, warm_start=True).fit(X, y)
     parts.set_params(max_iter=6).fit(X, y)
-    assert_allclose(said(parts, X), said(long, X), rtol=1e-5, atol=1e-6)
+    assert_allclose(outputs(parts, X), outputs(long, X), rtol=1e-5, atol=1e-6)
     assert [h["epoch"] for h in parts.history_] == list(range(10))
 
 
 @by_gradient
 @every_target
-def test_passes_over_more_examples(solver, target):
-    """`partial_fit` carries on when more examples move the statistics of the inputs."""
+def test_partial_fit_on_more_examples(solver, target):
+    """`partial_fit` keeps its predictions when more examples change the scaling of the inputs."""
     model, y = problem(target, solver, shuffle=False, dtype="float64")
     model.partial_fit(X[:150], y[:150])
-    before = said(model, X)
-    model.set_params(learning_rate_init=1e-300).partial_fit(5 * X + 3, y)
-    assert_allclose(said(model, X), before, rtol=1e-6, atol=1e-8)
+    before = outputs(model, X)
+    model.set_params(learning_rate=1e-300).partial_fit(5 * X + 3, y)
+    assert_allclose(outputs(model, X), before, rtol=1e-6, atol=1e-8)
     assert not np.allclose(model.feature_offset_, X.mean(0))
     assert len(model.history_) == 2
 
 
-def test_em_has_no_passes():
+def test_em_has_no_partial_fit():
     assert not hasattr(classifier("em"), "partial_fit")
     with pytest.raises(AttributeError, match="partial_fit") as caught:
         regressor("em").partial_fit(X, VALUES)
@@ -126,7 +126,7 @@ def test_stopped_from_outside(solver, ctrl_c):
 def test_parameters_changed_after_a_fit_do_not_change_the_model():
     clf = classifier().fit(X, QUADRANTS)
     before = clf.decision_function(X)
-    clf.set_params(n_experts=7, n_hidden=3, gater_units=0)
+    clf.set_params(n_experts=7, n_units=3, n_gater_units=0)
     assert_array_equal(clf.decision_function(X), before)
     with pytest.raises(ValueError, match=r"n_experts=7 differs.*warm_start"):
         clf.set_params(warm_start=True).fit(X, QUADRANTS)

@@ -1,4 +1,4 @@
-"""Committees that are stopped and go on: validation, limits, Ctrl-C, online learning."""
+"""Committees that are stopped and resumed: validation, limits, Ctrl-C, online learning."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from widemargin.mlp import committee as _committee
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
-# ------------------------------------------------------------------------- stopping and going on
+# -------------------------------------------------------------------------- stopping, resuming
 
 
 def test_early_stopping_returns_the_best_epoch():
@@ -36,7 +36,7 @@ def test_early_stopping_holds_examples_out_and_stops():
 
 @every_model
 def test_a_time_limit_keeps_the_model(name, monkeypatch):
-    monkeypatch.setattr(_committee, "PRODUCTS_PER_CALL", 20_000)
+    monkeypatch.setattr(_committee, "OPERATIONS_PER_CALL", 20_000)
     clf = model(name, time_limit=1e-9, warm_start=True, max_iter=100)
     with pytest.warns(ConvergenceWarning, match=r"time_limit=1e-09 s.*warm_start"):
         clf.fit(X, Y)
@@ -61,7 +61,7 @@ def test_warm_start_after_an_interrupt_between_epochs(name, ctrl_c):
 
 @every_model
 def test_warm_start_after_an_interrupt_within_an_epoch(name, ctrl_c, monkeypatch):
-    monkeypatch.setattr(_committee, "PRODUCTS_PER_CALL", 20_000)
+    monkeypatch.setattr(_committee, "OPERATIONS_PER_CALL", 20_000)
     calls, visit = [], _committee.CommitteeLearner.visit
 
     def interrupted_visit(self, order, rate):
@@ -102,7 +102,7 @@ def test_what_the_weights_belong_to_cannot_change(parameter, value):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix], ids=["dense", "CSR"])
 @pytest.mark.parametrize("units", ["simple", "Nilsson"])
 def test_partial_fit_in_pieces_is_one_pass(kind, units):
-    unit = X / np.linalg.norm(X, axis=1, keepdims=True)  # the start depends on the mean of ‖x‖²
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)  # first weights depend on the mean of ‖x‖²
     options = {"scaling": None, "encoding": None, "shuffle": False, "learning_rate": 0.05}
     whole = model(units, max_iter=1, **options).fit(kind(unit), Y)
     pieces = model(units, **options)
@@ -118,13 +118,13 @@ def test_partial_fit_in_pieces_is_one_pass(kind, units):
 @pytest.mark.parametrize("average", [False, True])
 def test_statistics_that_move_change_nothing(encoding, average):
     clf = simple(encoding=encoding, average=average, schedule="constant")
-    first = np.c_[X, np.ones(len(X))]  # a constant column, which later is one no more
+    first = np.c_[X, np.ones(len(X))]  # the last column is constant at first
     clf.partial_fit(first, Y)
     before = clf.decision_function(first)
-    mean = clf._state["moments"]["mean"].copy()
+    mean = clf._state["scaling"]["mean"].copy()
     other = 3.0 * np.c_[X, X[:, 0]] + 2.0
     clf.set_params(learning_rate=1e-30).partial_fit(other, Y)
-    assert not np.allclose(clf._state["moments"]["mean"], mean)
+    assert not np.allclose(clf._state["scaling"]["mean"], mean)
     assert_allclose(clf.decision_function(first), before, rtol=1e-4, atol=1e-4)
 
 
