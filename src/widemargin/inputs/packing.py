@@ -74,6 +74,7 @@ class RowLayout:
         """Packs sparse rows, and dense rows with many zeros, if the caller wants these packed."""
         if not (sparse if sp.issparse(X) else dense):
             return cls(scaling, None)
+        as_rows(X)  # checks the indices of sparse rows, which SciPy would trust
         filled = filled_fraction(X)
         worth = sp.issparse(X) or bool(filled.mean() < DENSITY_TO_PACK)
         layout = cls(scaling, filled > 0.5 if worth else None)
