@@ -1,1 +1,4 @@
-"""Speed, as ratios to rivals measured in the same run. One file a question, one adapter a rival."""
+"""Speed, as ratios to other libraries measured in the same run.
+
+There is one file per question and one adapter per library.
+"""

@@ -1,6 +1,6 @@
-"""`python -m benchmarks`: the quick question, an epoch of a perceptron or of the online SVM.
+"""`python -m benchmarks`: the short benchmark, an epoch of a perceptron or of the online SVM.
 
-The long ones have options of their own: `python -m benchmarks.kernel_svm`, `.linear_svm`,
+The long benchmarks have their own options: `python -m benchmarks.kernel_svm`, `.linear_svm`,
 `.mlp_epoch`, `.committee`, `.mixtures`, `.dask_mixture`, `.chapter5`, `.stream` (`--help`). Most
 print ratios and write JSON to benchmarks/results.
 """

@@ -1,8 +1,9 @@
-"""One problem, several libraries: they take turns, the best of several fits counts.
+"""One problem, several libraries: they take turns, and the best of several fits counts.
 
-Every library gets the input format that it is fastest with, found on a few rows outside the clock.
-A slow rival that would need longer than a limit is not run on all rows: its time is extrapolated
-as L^p, p from two smaller sizes, and its solution is compared with ours of the larger of them.
+Every library gets the input format with which it is fastest; this is found on a few rows and not
+timed. A slow library that would exceed a time limit is not run on all rows: its time is
+extrapolated as L^p, with p from two smaller sizes, and its solution for the larger one is compared
+with ours.
 """
 
 import math
@@ -27,13 +28,13 @@ RIVALS: tuple[KernelLibrary, ...] = (
     libsvm.Libsvm(),
     thundersvm.ThunderSVM(),
 )
-TRIAL_ROWS = 2_000  # where formats are compared
-BUDGET = 120.0  # seconds of one contestant after which its fits are not repeated
+TRIAL_ROWS = 2_000  # rows on which formats are compared
+REPEAT_SECONDS = 120.0  # a library that has used this time is not run again
 
 
 @dataclass(frozen=True)
 class Problem:
-    """`sizes`: rows on which slow rivals are tried before they get all."""
+    """A machine and its data; slow libraries are first timed on two `sizes` (rows)."""
 
     name: str
     title: str
@@ -45,7 +46,7 @@ class Problem:
 
 @dataclass
 class Entry:
-    """What one library did. `rows` is less than the problem's where time was extrapolated."""
+    """The fit of one library; it has fewer `rows` than the problem if the time is extrapolated."""
 
     library: KernelLibrary
     form: str
@@ -53,7 +54,7 @@ class Entry:
     seconds: float = math.inf
     model: Any = None
     objective: float = math.nan
-    gain: float = 0.0  # (our objective − this one) / |this one|: positive where ours is better
+    gain: float = 0.0  # (our objective − this one) / |this one|: positive if ours is better
     infeasibility: float = 0.0
     timed: dict[int, float] = field(default_factory=dict)  # rows -> seconds, if extrapolated
 
@@ -78,13 +79,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Contest:
+    """Fits one problem with all libraries and compares their times and objectives."""
+
     rivals: Sequence[KernelLibrary]
     repeat: int
     threads: int
     limit: float  # seconds
 
     def run(self, problem: Problem) -> tuple[Data, list[Entry]]:
-        """Our entry first, then the rivals' in their order."""
+        """Our entry first, then those of the rivals in their order."""
         data, machine = problem.load(problem.rows), problem.machine
         rows = len(data.y)
         entries = []
@@ -99,7 +102,7 @@ class Contest:
         spent = dict.fromkeys([entry.library.name for entry in running], 0.0)
         for _ in range(self.repeat):
             for entry in running:
-                if spent[entry.library.name] < BUDGET:
+                if spent[entry.library.name] < REPEAT_SECONDS:
                     X = inputs[entry.form]
                     seconds, entry.model = self.fit(entry.library, machine, X, data.y)
                     spent[entry.library.name] += seconds
@@ -113,7 +116,7 @@ class Contest:
         return fit_seconds(model, X, y), model
 
     def best_format(self, library: KernelLibrary, machine: Machine, data: Data) -> str:
-        """The fastest on the first rows; formats for sparse data only where most values are 0."""
+        """The fastest format on the first rows; sparse formats only if most values are 0."""
         X, y = data.X[:TRIAL_ROWS], data.y[:TRIAL_ROWS]
         filled = (X.nnz if sp.issparse(X) else np.count_nonzero(X)) / np.prod(X.shape)
         forms = [form for form in library.formats if filled < 0.5 or form.startswith("dense")]

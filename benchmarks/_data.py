@@ -1,8 +1,8 @@
-"""The benchmark data, ready for training: scaled, float32, seeds and splits fixed.
+"""The data of the benchmarks, ready for training: scaled, float32, with fixed seeds and splits.
 
-All come from WIDEMARGIN_DATA or are downloaded, except kin-32fh, a9a, w8a, Reuters and skin, which
-are only read. Each function gives the first `rows` training rows, scaled by what these rows show,
-and test rows (none where the files have none).
+Data come from WIDEMARGIN_DATA or are downloaded; kin-32fh, a9a, w8a, Reuters and skin cannot be
+downloaded. Each function returns the first `rows` training rows, scaled by the statistics of these
+rows, and test rows (none if the files have none).
 """
 
 import os
@@ -21,6 +21,8 @@ from widemargin.datasets import fetch_connect4, fetch_forest, fetch_kin, fetch_m
 
 @dataclass(frozen=True)
 class Data:
+    """Training and test rows."""
+
     X: Any
     y: NDArray[Any]
     X_test: Any
@@ -28,12 +30,12 @@ class Data:
 
 
 def forest(rows: int) -> Data:
-    """Class 2 against the rest, standardised; shuffled rows 110,000..160,000 are for testing."""
+    """Class 2 against the rest, standardised; shuffled rows 110,000..160,000 are test rows."""
     return _standardised(_fetch("forest"), rows)
 
 
 def forest_regression(rows: int) -> Data:
-    """The same rows, to predict the numbers +1 and −1."""
+    """The same rows; the targets are the numbers +1 and −1."""
     return _standardised(_fetch("forest-regression"), rows)
 
 

@@ -1,4 +1,4 @@
-"""Timing that survives a noisy machine: contestants take turns, the best of several counts."""
+"""Timing on a noisy machine: contestants take turns, and the best of several fits counts."""
 
 import gc
 import time
@@ -14,9 +14,9 @@ Make = Callable[[int], Any]  # epochs -> unfitted estimator
 def epoch_seconds(
     contestants: dict[str, tuple[Make, Any]], y: Any, *, short: int, long: int, rounds: int
 ) -> dict[str, float]:
-    """Seconds an epoch: (fastest fit of `long` epochs − of `short` ones) / the difference.
+    """Seconds per epoch: (fastest fit of `long` epochs − fastest of `short` ones) / (long − short).
 
-    Validation, copies and preparations thus drop out, for us as for the rivals.
+    This removes validation, copies and preparation from the time of every library.
     """
     best = {(name, n): float("inf") for name in contestants for n in (short, long)}
     for _ in range(rounds):
@@ -27,7 +27,7 @@ def epoch_seconds(
 
 
 def fit_seconds(model: Any, X: Any, y: Any) -> float:
-    """Seconds of one fit; the model's own `seconds_` where it has a clock."""
+    """Seconds of one fit; `seconds_` of the model if it times itself."""
     gc.collect()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

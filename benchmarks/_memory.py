@@ -1,4 +1,4 @@
-"""Peak memory of a fit, in a process of its own."""
+"""Peak memory of a fit, measured in a separate process."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from benchmarks.adapters._library import convert
 
 
 def peak(library: KernelLibrary, machine: Machine, data: Data, threads: int) -> dict[str, float]:
-    """Peak of the process and what of it came with the fit, in MB; dense float32 inputs."""
+    """Peak memory of the process and its growth during the fit, in MB; dense float32 inputs."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "data.npz"
         np.savez(file, X=convert(data.X, "dense float32"), y=data.y)
@@ -34,7 +34,9 @@ def main() -> None:
     with np.load(file, allow_pickle=False) as z:
         X, y = convert(z["X"], library.formats[0]), z["y"]
     contest = Contest((), repeat=1, threads=task["threads"], limit=np.inf)
-    contest.fit(library, Machine(**task["machine"]), X[:100], y[:100])  # what the first fit loads
+    contest.fit(
+        library, Machine(**task["machine"]), X[:100], y[:100]
+    )  # loads what the first fit needs
     before = peak_so_far()
     contest.fit(library, Machine(**task["machine"]), X, y)
     print(json.dumps({"peak": peak_so_far(), "fit": peak_so_far() - before}))

@@ -1,14 +1,15 @@
 """The objective of a fitted machine, computed in the same way for every library.
 
-Of a kernel machine, the dual one. With one column of signed coefficients β for each two-class
-problem (one for a regression),
+For a kernel machine it is the dual objective. With one column of signed coefficients β for each
+two-class problem (one for regression),
 
     classification   D = Σ |β_i| − 1/2 Σ_ij β_i β_j k(x_i, x_j)
     regression       D = Σ y_i β_i − ε Σ |β_i| − 1/2 Σ_ij β_i β_j k(x_i, x_j)
 
 summed over the columns. All solvers maximise D over |β_i| <= C, Σ β_i = 0.
 
-Of a linear one, the primal: P = ½ |w|² + ½ b² + C Σ ξ, or ξ², with ξ = |1 − y (w·x + b)|+.
+For a linear machine it is the primal objective, P = ½ |w|² + ½ b² + C Σ ξ, or ξ², with
+ξ = |1 − y (w·x + b)|+.
 """
 
 from itertools import combinations
@@ -21,11 +22,11 @@ from numpy.typing import NDArray
 from benchmarks.adapters._kernel import Machine
 from benchmarks.adapters._linear import LinearMachine
 
-PANEL = 4_000_000  # kernel values in memory at a time: 32 MB
+PANEL_VALUES = 4_000_000  # kernel values in memory at a time: 32 MB
 
 
 def coefficients(machine: Machine, model: Any) -> NDArray[np.float64]:
-    """β, one row a support vector, one column a two-class problem.
+    """β, one row per support vector, one column per two-class problem.
 
     Between classes i < j, vectors of class i have their coefficient in row j − 1 of `dual_coef_`,
     those of class j in row i.
@@ -51,20 +52,19 @@ def dual_objective(machine: Machine, model: Any, X: Any, y: NDArray[Any]) -> flo
     if machine.epsilon is not None:
         linear = y[model.support_] @ beta[:, 0] - machine.epsilon * linear
     S = X[model.support_].astype(np.float64)
-    height, quadratic = max(1, PANEL // max(1, len(beta))), 0.0
+    height, quadratic = max(1, PANEL_VALUES // max(1, len(beta))), 0.0
     for first in range(0, len(beta), height):
         last = min(first + height, len(beta))
         K = gaussian(S[first:last], S[first:], machine.gamma)
-        panel = beta[
-            first:last
-        ]  # K is symmetric: what lies right of the diagonal block counts twice
+        # K is symmetric: values to the right of the square on the diagonal count twice.
+        panel = beta[first:last]
         product = 2 * (K @ beta[first:]) - K[:, : last - first] @ panel
         quadratic += float((panel * product).sum())
     return float(linear) - quadratic / 2
 
 
 def infeasibility(machine: Machine, model: Any) -> float:
-    """How far the constraints are missed, relatively: |Σ β| / Σ |β|, or (|β| − C) / C."""
+    """Relative violation of the constraints: |Σ β| / Σ |β|, or (|β| − C) / C."""
     beta = coefficients(machine, model)
     size = np.abs(beta)
     sums = np.abs(beta.sum(0)) / np.maximum(size.sum(0), np.finfo(float).tiny)
@@ -80,7 +80,7 @@ def primal_objective(machine: LinearMachine, model: Any, X: Any, y: NDArray[Any]
 
 
 def gaussian(A: Any, B: Any, gamma: float) -> NDArray[np.float64]:
-    """exp(−γ |a − b|²) for all rows a of A, b of B, dense or CSR."""
+    """exp(−γ |a − b|²) for all rows a of A and b of B, dense or CSR."""
     K = (B @ A.toarray().T).T if sp.issparse(A) else A @ B.T
     K *= 2 * gamma
     K -= gamma * _squares(A)[:, None]

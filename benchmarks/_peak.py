@@ -8,7 +8,7 @@ from pathlib import Path
 def peak_so_far() -> float:
     """Peak resident memory of this program in MB.
 
-    Linux's ru_maxrss also covers the parent at the time of the fork, VmHWM does not.
+    On Linux, ru_maxrss includes the parent at the time of the fork; VmHWM does not.
     """
     status = Path("/proc/self/status")
     if status.exists():

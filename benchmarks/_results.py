@@ -16,7 +16,7 @@ from widemargin import _core
 
 
 def save(name: str, results: Sequence[dict[str, Any]], **settings: Any) -> str:
-    """Writes the file and returns its name for the last line of the output."""
+    """Write the file; return its name, for the last line of the output."""
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     facts = {

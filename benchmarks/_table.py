@@ -1,4 +1,4 @@
-"""The table that a contest prints line by line, and the libraries that take part in it."""
+"""The table that a contest prints line by line, and the libraries that are installed."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ AnyLibrary = TypeVar("AnyLibrary", bound=Library)
 
 
 class Table:
-    """Two lines a problem, a column a library, ours first; keeps the numbers in `results`."""
+    """Two lines per problem, one column per library, ours first; `results` keeps the numbers."""
 
     def __init__(self, console: Console, names: Sequence[str], *, label: int, width: int) -> None:
         self.console, self.label, self.width = console, label, width
@@ -36,7 +36,7 @@ def seconds(value: float) -> str:
 
 
 def times(values: Sequence[float], marks: Sequence[str]) -> list[str]:
-    """Ours, then each rival's with the ratio to ours; marks go before time and ratio."""
+    """Our time, then the time of each rival and its ratio to ours, each with its mark."""
     cells = [marks[0] + seconds(values[0])]
     for value, mark in zip(values[1:], marks[1:], strict=True):
         ratio = value / values[0]
@@ -48,7 +48,7 @@ def times(values: Sequence[float], marks: Sequence[str]) -> list[str]:
 def present(
     rivals: Sequence[AnyLibrary], wanted: Collection[str], console: Console
 ) -> list[AnyLibrary]:
-    """Those of the wanted that are installed; says why one is left out."""
+    """The wanted libraries that are installed; prints why one is left out."""
     found = []
     for rival in rivals:
         if rival.name.lower() in wanted:

@@ -1,13 +1,13 @@
 """The thesis's experiments on support vector regression, Tables 5.2 to 5.6, with our SVR.
 
 `python -m benchmarks.chapter5 --help`. The thesis (a Pentium III at 750 MHz) does not give its C, γ
-and ε; ours are chosen so that errors and numbers of support vectors are of the same order. What can
-be compared are the shapes: does q = 2 win, what does shrinking save and cost, how does time grow.
+and ε; ours are chosen so that errors and numbers of support vectors are of the same order. Only
+trends can be compared: whether q = 2 wins, what shrinking saves and costs, how time grows.
 
-Inputs are standardised, targets are not. Where the thesis takes the first L rows we take L random
-rows of the training part: the first ones of a series in the order of time show little of its range.
-`shrinking`: "heuristic" is its SVMTorch (shrinks and never looks back), True its SVMTorchU (looks
-back at the end), False its SVMTorchN.
+Inputs are standardised, targets are not. Where the thesis takes the first L rows, we take L random
+training rows, because the first rows of a time series cover little of its range. `shrinking`:
+"heuristic" is SVMTorch of the thesis (shrinks and never checks the examples that it set aside),
+True is SVMTorchU (checks them at the end), False is SVMTorchN.
 """
 
 import argparse
@@ -31,6 +31,8 @@ from widemargin.datasets import fetch_forest, fetch_kin, fetch_sunspots, make_ar
 
 @dataclass(frozen=True)
 class Task:
+    """A data set, and the parameters of its machine."""
+
     fetch: Callable[[], Any]
     C: float
     gamma: float
@@ -43,9 +45,9 @@ TASKS = {
     "Forest": Task(partial(fetch_forest, split="thesis-regression"), C=10, gamma=0.1, epsilon=0.5),
     "Sunspots": Task(partial(fetch_sunspots, split="thesis"), C=100, gamma=0.1, epsilon=20),
 }
-SIZES = (2, 4, 10, 50, 100, "auto")  # working sets; the thesis has no "auto"
-CACHES = tuple(range(10, 101, 10))  # MB
-ROWS = (500, 1000, 2000, 3000, 4000, 5000)
+WORKING_SET_SIZES = (2, 4, 10, 50, 100, "auto")  # the thesis has no "auto"
+CACHE_MEGABYTES = tuple(range(10, 101, 10))
+ROW_COUNTS = (500, 1000, 2000, 3000, 4000, 5000)
 VARIANTS = {"SVMTorch": "heuristic", "SVMTorchU": True, "SVMTorchN": False}  # `shrinking`
 
 # seconds by q = 2, 4, 10, 50, 100
@@ -123,7 +125,7 @@ class Chapter:
     divisor: int  # of all numbers of rows
 
     def fit(self, name: str, rows: int | None, **parameters: Any) -> dict[str, Any]:
-        """Trains on so many rows (None: all): best seconds, and what the last fit found."""
+        """Fit to `rows` rows (None means all); the best time, and facts about the last fit."""
         task, data = TASKS[name], _load(name)
         order = np.random.RandomState(0).permutation(len(data.y_train))
         order = order[: min(rows or len(order), len(order)) // self.divisor]
@@ -162,7 +164,7 @@ class Chapter:
         published: dict[str, tuple[int, ...]],
         **fixed: Any,
     ) -> list[dict[str, Any]]:
-        """Seconds of 10,000 rows for each value of one parameter, the thesis's below."""
+        """Seconds for 10,000 rows and each value of one parameter; those of the thesis below."""
         table, results = self.table(title, "", *map(str, values)), []
         for name in self.tasks:
             row = [self.fit(name, 10_000, **{parameter: value}, **fixed) for value in values]
@@ -174,16 +176,16 @@ class Chapter:
 
     def table_5_2(self) -> list[dict[str, Any]]:
         title = "Table 5.2  seconds by size of the working set (cache 100 MB, shrinking)"
-        return self.sweep(title, "working_set_size", SIZES, TABLE_5_2, cache_size=100)
+        return self.sweep(title, "working_set_size", WORKING_SET_SIZES, TABLE_5_2, cache_size=100)
 
     def table_5_5(self) -> list[dict[str, Any]]:
         title = "Table 5.5  seconds by size of the cache in MB (shrinking)"
-        return self.sweep(title, "cache_size", CACHES, TABLE_5_5)
+        return self.sweep(title, "cache_size", CACHE_MEGABYTES, TABLE_5_5)
 
     def compare(
         self, title: str, rows: int | None, published: dict[str, tuple[tuple[float, ...], ...]]
     ) -> list[dict[str, Any]]:
-        """The three ways to shrink: ours on the left, the thesis's on the right.
+        """The three kinds of shrinking: our results on the left, those of the thesis on the right.
 
         Seconds, support vectors, cost (5.6) and mean absolute errors.
         """
@@ -217,10 +219,12 @@ class Chapter:
 
     def table_5_6(self) -> list[dict[str, Any]]:
         title = "Table 5.6  p of time ~ L^p (cache 300 MB, shrinking); seconds by L"
-        table = self.table(title, "", *(f"{n // self.divisor:,}" for n in ROWS), "p", "[dim]thesis")
+        table = self.table(
+            title, "", *(f"{n // self.divisor:,}" for n in ROW_COUNTS), "p", "[dim]thesis"
+        )
         results = []
         for name in self.tasks:
-            row = [self.fit(name, n, cache_size=300) for n in ROWS]
+            row = [self.fit(name, n, cache_size=300) for n in ROW_COUNTS]
             logs = np.log([(r["rows"], r["seconds"]) for r in row])
             p = np.polyfit(logs[:, 0], logs[:, 1], 1)[0]
             table.add_row(name, *map(_seconds, row), f"{p:.2f}", f"[dim]{TABLE_5_6[name]}")
@@ -262,7 +266,7 @@ def main() -> None:
     add("--working-set-size", default="auto", help="of all tables but 5.2; the thesis: 2 (auto)")
     add("--threads", type=int, default=2)
     add("--repeat", type=int, default=1, help="fits, of which the best counts (1)")
-    add("--time-limit", type=float, help="seconds of a fit; * marks those that it ended")
+    add("--time-limit", type=float, help="seconds per fit; * marks fits that it stopped")
     add("--quick", action="store_true", help="a tenth of the rows")
     options = parser.parse_args()
     q = options.working_set_size

@@ -1,10 +1,10 @@
-"""How quick is a Simple MLP, next to PyTorch's and scikit-learn's multi-layer perceptrons?
+"""How fast is a Simple MLP, compared with multi-layer perceptrons of PyTorch and scikit-learn?
 
-`epoch`: an epoch of 500 units on Forest, ours on one thread beside PyTorch's in batches of 256 and
-in steps of single examples (timed on the first rows, extrapolated). `target`: time until at most
-10 % of the test rows are wrong; each library has some settings, of which the quickest counts, and
-is measured at the ends of epochs, without the time to evaluate. `errors`: test errors and times
-beside LightGBM's. We take inputs as they are; the others get them standardised outside the clock.
+`epoch`: an epoch of 500 units on Forest, ours on one thread, PyTorch's in batches of 256 and in
+steps of single examples (timed on the first rows, extrapolated). `target`: time until at most 10 %
+of the test rows are wrong. Each library has several settings, of which the fastest counts; it is
+measured at the end of each epoch, without the time for evaluation. `errors`: test errors and times
+beside those of LightGBM. We take raw inputs; the others get standardised ones, which is not timed.
 PyTorch and LightGBM take part if they are installed (`pip install torch lightgbm`).
 """
 
@@ -28,17 +28,17 @@ from benchmarks._measure import epoch_seconds, fit_seconds
 from benchmarks._results import save
 from benchmarks._table import seconds
 from benchmarks.adapters import lightgbm, pytorch
-from benchmarks.adapters.pytorch_epochs import Network
+from benchmarks.adapters.pytorch import Network
 from benchmarks.perceptron_epoch import load
 from widemargin import SimpleMLPClassifier
 
 PARTS = ("epoch", "target", "errors")
 UNITS, BATCH = 500, 256
-SINGLE = 2_000  # rows on which steps of single examples are timed
-GOOD = 0.10  # test error
-# Units and epochs: the quickest on 10,000 rows that were held out of the training set.
+SINGLE_STEP_ROWS = 2_000  # rows on which steps of single examples are timed
+TARGET_ERROR = 0.10  # fraction of the test rows
+# Units and epochs: the fastest on 10,000 rows held out of the training set.
 OURS = ((500, 10), (700, 8))
-# Units, batch, epochs that are planned, and the largest step.
+# Units, batch size, number of epochs, and largest step.
 PYTORCH = (((512, 512), 256, 10, 3e-3), ((512, 512), 512, 12, 5e-3), ((500,), 256, 30, 1e-2))
 SKLEARN = (((200, 200), 256), ((200, 200), 512), ((500,), 256))
 Make = Callable[[], Iterator[Any]]  # a model after each epoch
@@ -46,7 +46,7 @@ Make = Callable[[], Iterator[Any]]  # a model after each epoch
 
 @dataclass(frozen=True)
 class Attempt:
-    """Seconds of training until the error was reached, or until it was given up."""
+    """Seconds of training until the target error was reached or the attempt ended."""
 
     library: str
     setting: str
@@ -56,11 +56,11 @@ class Attempt:
 
     @property
     def reached(self) -> bool:
-        return self.error <= GOOD
+        return self.error <= TARGET_ERROR
 
 
 class Inputs:
-    """The rows as they are, and standardised for the others."""
+    """The raw rows for us, and standardised ones for the other libraries."""
 
     def __init__(self, rows: int | None) -> None:
         self.name, X, y, X_test, y_test = load()
@@ -93,7 +93,7 @@ def an_epoch(inputs: Inputs, options: argparse.Namespace) -> tuple[Table, list[d
         )
     with threadpool_limits(options.threads):
         best = epoch_seconds(entries, inputs.y, short=1, long=3, rounds=options.repeat)
-    rows, some = len(inputs.y), min(SINGLE, len(inputs.y))
+    rows, some = len(inputs.y), min(SINGLE_STEP_ROWS, len(inputs.y))
     if pytorch.missing() is None:
         one = {"": (lambda n: Network((UNITS,), 1, n, 1, "Tanh", 1e-2), inputs.scaled[:some])}
         spent = epoch_seconds(one, inputs.y[:some], short=1, long=2, rounds=options.repeat)
@@ -115,7 +115,7 @@ def an_epoch(inputs: Inputs, options: argparse.Namespace) -> tuple[Table, list[d
 
 
 def settings(inputs: Inputs, threads: int) -> dict[str, dict[str, Make]]:
-    """What each library tries."""
+    """The settings that each library tries."""
     found: dict[str, dict[str, Make]] = {
         "widemargin": {
             f"{units} units, {epochs} epochs, threads: {n}": partial(ours, inputs, units, epochs, n)
@@ -144,7 +144,7 @@ def shape(inputs: Inputs, hidden: tuple[int, ...]) -> str:
 
 
 def ours(inputs: Inputs, units: int, epochs: int, threads: int) -> Iterator[Any]:
-    """Its steps fall to 0 at the last epoch: only that one counts."""
+    """Only the last epoch counts, because the steps fall to 0 there."""
     yield SimpleMLPClassifier(n_units=units, max_iter=epochs, n_jobs=threads, random_state=0).fit(
         inputs.X, inputs.y
     )
@@ -157,11 +157,11 @@ def theirs(inputs: Inputs, hidden: tuple[int, ...], batch: int) -> Iterator[Any]
 
 
 def attempt(library: str, setting: str, make: Make, inputs: Inputs, limit: float) -> Attempt:
-    """Trains until the error is reached, the setting ends or the time is over."""
+    """Train until the target error, the end of the setting or the time limit is reached."""
     X_test = inputs.X_test if library == "widemargin" else inputs.scaled_test
     spent, epochs, least = 0.0, 0, 1.0
     steps = make()
-    while spent < limit and least > GOOD:
+    while spent < limit and least > TARGET_ERROR:
         start = time.perf_counter()
         model = next(steps, None)
         spent += time.perf_counter() - start
@@ -187,7 +187,7 @@ def to_target(inputs: Inputs, options: argparse.Namespace) -> tuple[Table, list[
                 left -= best.seconds
                 if left <= 0:
                     break
-    title = f"Time to a test error of {GOOD:.0%}, {inputs.name} {len(inputs.y):,}"
+    title = f"Time to a test error of {TARGET_ERROR:.0%}, {inputs.name} {len(inputs.y):,}"
     table = Table(title=f"{title}, {options.threads} threads")
     for column in ("library", "setting", "time", "epochs", "error", "ratio"):
         left_side = column in ("library", "setting")
@@ -245,9 +245,7 @@ def main(arguments: list[str] | None = None) -> None:
     add("--only", nargs="+", choices=PARTS, default=PARTS[:2], help="epoch and target")
     add("--repeat", type=int, default=3, help="fits, of which the best counts (3)")
     add("--threads", type=int, default=2, help="of all but our epoch (2)")
-    add(
-        "--limit", type=float, default=120, help="seconds of a library's tries to reach 10 %% (120)"
-    )
+    add("--limit", type=float, default=120, help="seconds per library to reach 10 %% (120)")
     add("--rows", type=int, help="use the first rows only")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     console, results = Console(width=100, highlight=False), []

@@ -1,8 +1,8 @@
-"""How long do kernel machines take, next to other exact solvers, at the same objective?
+"""How long do kernel machines take, compared with other exact solvers, for the same objective?
 
-Two lines a problem: seconds of the best fit and how many
-times ours that is; then the dual objective (ours) or by how much ours is better (rivals), and the
-number of support vectors. "~" marks times that are extrapolated from fewer rows.
+There are two lines per problem. The first has the time of the best fit and its ratio to ours. The
+second has the dual objective (ours) or by how much ours is better (rivals), and the number of
+support vectors. "~" marks times that are extrapolated from fewer rows.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from benchmarks._table import Table, present, seconds, threads_in_words, times
 from benchmarks.adapters._kernel import Machine
 from benchmarks.adapters._library import convert
 
-EQUAL = 1e-5  # relative difference of objectives that the stopping rule leaves open
-LABEL, WIDTH = 22, 19
+OBJECTIVE_TOLERANCE = 1e-5  # relative difference of objectives that the stopping rule allows
+LABEL_WIDTH, CELL_WIDTH = 22, 19
 
 FOREST_100K = Problem(
     "forest-100k", "Forest", _data.forest, 100_000, Machine(10, 0.5), (20_000, 40_000)
@@ -41,10 +41,10 @@ SPECIAL = ("predict", "small", "memory")
 
 
 class Report(Table):
-    """The fits of each problem, and where a rival has the better objective."""
+    """The fits of each problem, and the problems where a rival has the better objective."""
 
     def __init__(self, console: Console, names: list[str]) -> None:
-        super().__init__(console, names, label=LABEL, width=WIDTH)
+        super().__init__(console, names, label=LABEL_WIDTH, width=CELL_WIDTH)
         self.worse: list[str] = []
         self.line("  parameters", ["objective     SVs", *["better by     SVs"] * (len(names) - 1)])
         self.rule(len(names))
@@ -63,11 +63,11 @@ class Report(Table):
                     f"~ {entry.library.name}: {sizes}, so L^{entry.exponent:.2f}; "
                     f"solutions compared at {entry.rows:,} rows"
                 )
-            if entry.gain < -EQUAL:
+            if entry.gain < -OBJECTIVE_TOLERANCE:
                 self.worse.append(f"{title} ({entry.library.name} {entry.gain:+.1e})")
                 self.note(f"objective below that of {entry.library.name}", "red")
         for entry in entries:
-            if entry.infeasibility > EQUAL:
+            if entry.infeasibility > OBJECTIVE_TOLERANCE:
                 name = entry.library.name
                 self.note(f"{name} misses its constraints by {entry.infeasibility:.0e}", "yellow")
         facts = [entry.facts for entry in entries]
@@ -75,7 +75,9 @@ class Report(Table):
 
     def end(self) -> None:
         verdict = "nowhere" if not self.worse else "; ".join(self.worse)
-        self.console.print(f"\nobjective worse than a rival's by more than {EQUAL:g}: {verdict}")
+        self.console.print(
+            f"\nobjective worse than a rival's by more than {OBJECTIVE_TOLERANCE:g}: {verdict}"
+        )
 
 
 def estimated(entries: list[Entry]) -> list[str]:
@@ -85,7 +87,7 @@ def estimated(entries: list[Entry]) -> list[str]:
 def predict(report: Report, data: Data, entries: list[Entry]) -> None:
     """Seconds for all test rows, and test errors.
 
-    A model that was fitted to fewer rows labels a tenth of them; its time is scaled to all rows
+    A model that was fitted to fewer rows predicts a tenth of them; its time is scaled to all rows
     and to our number of support vectors.
     """
     used, errors = [], []
@@ -112,7 +114,7 @@ def predict(report: Report, data: Data, entries: list[Entry]) -> None:
 
 
 def memory(report: Report, problem: Problem, contest: Contest) -> None:
-    """Peak of processes that fit with a cache of 1000 MB; slow libraries are left out."""
+    """Peak memory of fits with a cache of 1000 MB; slow libraries are left out."""
     data, cells, added, result = problem.load(problem.rows), [], [], {}
     for library in (OURS, *contest.rivals):
         if library.slow:

@@ -1,10 +1,10 @@
-"""How long do linear SVMs take to come within 0.1 % of the least objective, next to others?
+"""How long do linear SVMs take to reach 0.1 % above the smallest objective, in each library?
 
-Two lines a problem: seconds of the cheapest fit that gets there and how many times ours that is;
-then the setting and how far above the least objective it ends. ">" marks libraries that did not get
-there within the limit: the time of their last fit, and the closest they came. All solve the same
-problem, with LIBLINEAR's penalised intercept. Two more questions: an epoch of stochastic gradient
-("sgd"), and a path of ten C ("path").
+There are two lines per problem. The first has the time of the cheapest fit that gets there and its
+ratio to ours. The second has the setting and how far above the smallest objective it ends. ">"
+marks libraries that did not get there within the limit: the time of their last fit, and their
+closest objective. All solve the same problem, with the penalised intercept of LIBLINEAR. Two more
+questions: an epoch of stochastic gradient ("sgd"), and a path of ten values of C ("path").
 """
 
 import argparse
@@ -21,13 +21,13 @@ from rich.console import Console
 from benchmarks import _data, perceptron_epoch
 from benchmarks._data import Data
 from benchmarks._measure import fit_seconds
-from benchmarks._race import EXACT, GOOD, OURS, RIVALS, Entry, Problem, Race
+from benchmarks._race import EXACT_GAP, OURS, RIVALS, TARGET_SUBOPTIMALITY, Entry, Problem, Race
 from benchmarks._results import save
 from benchmarks._table import Table, present, seconds, threads_in_words, times
 from benchmarks.adapters import ours
 from benchmarks.adapters._linear import LinearMachine
 
-LABEL, WIDTH = 23, 20
+LABEL_WIDTH, CELL_WIDTH = 23, 20
 PROBLEMS = (
     *(
         Problem(f"forest-{C:g}", "Forest", _data.forest, 100_000, LinearMachine(C))
@@ -39,8 +39,8 @@ PROBLEMS = (
     Problem("skin", "Skin", _data.skin, 245_057, LinearMachine(1)),
 )
 SPECIAL = ("sgd", "path")
-PATHS = ("forest-1", "a9a")  # data of a path
-CS = np.logspace(-2, 2, 10)
+PATH_PROBLEMS = ("forest-1", "a9a")
+PATH_CS = np.logspace(-2, 2, 10)
 PATH_TOL = 1e-3
 
 
@@ -48,7 +48,7 @@ class Report(Table):
     """The races, an epoch of stochastic gradient, and a path."""
 
     def __init__(self, console: Console, names: list[str]) -> None:
-        super().__init__(console, names, label=LABEL, width=WIDTH)
+        super().__init__(console, names, label=LABEL_WIDTH, width=CELL_WIDTH)
         self.line("  parameters", ["setting   above"] * len(names))
         self.rule(len(names))
 
@@ -61,8 +61,8 @@ class Report(Table):
         cells = [cell if e.tried else "—" for cell, e in zip(cells, entries, strict=True)]
         self.line(title, cells, "bold")
         self.line(f"  {problem.machine}", [end(entry) for entry in entries])
-        if outcome.gap > EXACT:
-            self.note(f"the least objective is known up to {outcome.gap:.0e} only", "yellow")
+        if outcome.gap > EXACT_GAP:
+            self.note(f"the smallest objective is known only up to {outcome.gap:.0e}", "yellow")
         facts: dict[str, Any] = {"problem": title, "machine": asdict(problem.machine)}
         facts |= {"objective": outcome.objective, "gap": outcome.gap, "solver": outcome.solver}
         self.results.append({**facts, "entries": [entry.facts for entry in entries]})
@@ -77,7 +77,7 @@ class Report(Table):
             self.results.append({"problem": "sgd", **asdict(r), "ratio": r.ratio})
 
     def paths(self, problems: list[Problem], repeat: int, threads: int) -> None:
-        """Ten C, each from the last, against ten fits from scratch."""
+        """Ten values of C, each started from the last, against ten fits from scratch."""
         from widemargin.linear_svm import linear_svm_path
 
         for problem in problems:
@@ -87,20 +87,21 @@ class Report(Table):
                 return ours.linear_svc(replace(like, C=float(C)), PATH_TOL, threads)
 
             def path(data: Data = data, machine: Callable[[float], Any] = machine) -> None:
-                linear_svm_path(data.X, data.y, CS, estimator=machine(1.0))
+                linear_svm_path(data.X, data.y, PATH_CS, estimator=machine(1.0))
 
             whole = min(timeit.repeat(path, number=1, repeat=repeat))
             single = [
-                min(fit_seconds(machine(C), data.X, data.y) for _ in range(repeat)) for C in CS
+                min(fit_seconds(machine(C), data.X, data.y) for _ in range(repeat)) for C in PATH_CS
             ]
             mean, largest = float(np.mean(single)), max(single)
             self.console.print(
-                f"{problem.title} {len(data.y):,}, {len(CS)} C from {CS[0]:g} to {CS[-1]:g}, "
-                f"tol {PATH_TOL:g}: {seconds(whole)}, {whole / mean:.1f} mean fits "
-                f"({seconds(mean)}), {whole / largest:.1f} of the longest ({seconds(largest)})"
+                f"{problem.title} {len(data.y):,}, {len(PATH_CS)} values of C from {PATH_CS[0]:g} "
+                f"to {PATH_CS[-1]:g}, tol {PATH_TOL:g}: {seconds(whole)}, "
+                f"{whole / mean:.1f} mean fits ({seconds(mean)}), "
+                f"{whole / largest:.1f} of the longest ({seconds(largest)})"
             )
             facts = {"problem": "path", "data": problem.title, "rows": len(data.y)}
-            self.results.append({**facts, "path": whole, "single": single, "C": CS.tolist()})
+            self.results.append({**facts, "path": whole, "single": single, "C": PATH_CS.tolist()})
 
 
 def mark(entry: Entry) -> str:
@@ -124,7 +125,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--loss", choices=("hinge", "squared_hinge"), default="hinge", help="of the machines")
     add("--repeat", type=int, default=3, help="fits, of which the best counts (3)")
     add("--threads", type=int, default=2, help="for libraries that have threads (2)")
-    add("--limit", type=float, default=60, help="seconds of a library's search (60)")
+    add("--limit", type=float, default=60, help="seconds of the search per library (60)")
     add("--rows", type=int, help="use the first rows only")
     return parser.parse_args(arguments)
 
@@ -135,9 +136,9 @@ def main(arguments: list[str] | None = None) -> None:
     rivals = present(RIVALS, options.rivals, console)
     race = Race(rivals, options.repeat, options.threads, options.limit)
     console.print(
-        f"Time to {GOOD:g} above the least objective, relatively; best of {options.repeat}, "
-        f"{threads_in_words(options.threads, rivals)}; penalised intercept; "
-        f"searches of {options.limit:g} s\n"
+        f"Time to {TARGET_SUBOPTIMALITY:.1%} above the smallest objective; "
+        f"best of {options.repeat}, {threads_in_words(options.threads, rivals)}; "
+        f"penalised intercept; searches of {options.limit:g} s\n"
     )
     report = Report(console, [OURS.name, *(rival.name for rival in rivals)])
 
@@ -154,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
     if "sgd" in options.only:
         report.epochs(options.repeat, options.rows)
     if "path" in options.only:
-        data = [problem for problem in problems if problem.name in PATHS]
+        data = [problem for problem in problems if problem.name in PATH_PROBLEMS]
         attempt(partial(report.paths, data, options.repeat, options.threads), "path")
     settings = {
         key: getattr(options, key) for key in ("threads", "repeat", "limit", "rows", "loss")
@@ -163,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def shaped(problem: Problem, options: argparse.Namespace) -> Problem:
-    """The problem with the loss and the rows that were asked for."""
+    """The problem with the loss and the number of rows of the options."""
     rows = min(problem.rows, options.rows or problem.rows)
     return replace(problem, rows=rows, machine=replace(problem.machine, loss=options.loss))
 

@@ -1,10 +1,10 @@
-"""How long does an epoch of a multi-layer perceptron take, next to scikit-learn's and PyTorch's?
+"""How long does an epoch of a multi-layer perceptron take, here, in scikit-learn and in PyTorch?
 
     python -m benchmarks.mlp_epoch [--threads 2] [--rounds 3] [--rows 100000]
 
 Forest, 100,000 × 54, float32 (or the generated set of `perceptron_epoch`), ReLU, cross-entropy,
-Adam. We standardise inside the fit; the others get inputs that are standardised beforehand.
-PyTorch takes part if it is installed. All may use the same number of threads; wall time.
+Adam. We standardise inside the fit; the others get standardised inputs. PyTorch takes part if it is
+installed. All may use the same number of threads; times are wall times.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SIZES = (((500,), 256), ((512, 512), 512))
 
 
 def contestants(hidden: tuple[int, ...], batch: int, threads: int) -> dict[str, Any]:
-    """Makers of unfitted models, for a number of epochs."""
+    """Name -> function that makes an unfitted model for a number of epochs."""
     common: dict[str, Any] = {"batch_size": batch, "random_state": 0, "n_iter_no_change": 10**6}
     found: dict[str, Any] = {
         "widemargin": lambda n: MLPClassifier(
@@ -33,7 +33,7 @@ def contestants(hidden: tuple[int, ...], batch: int, threads: int) -> dict[str, 
         "scikit-learn": lambda n: SklearnMLP(hidden, **common, max_iter=n, tol=0.0),
     }
     if pytorch.missing() is None:
-        found["PyTorch"] = lambda n: pytorch.Mlp(hidden, batch, n, threads)
+        found["PyTorch"] = lambda n: pytorch.Network(hidden, batch, n, threads)
     return found
 
 
@@ -53,7 +53,7 @@ def run(threads: int, rounds: int, rows: int | None) -> list[dict[str, Any]]:
         for model, value in seconds.items():
             ratio = value / seconds["widemargin"]
             print(f"{name} {len(X)} 54-{'-'.join(map(str, hidden))}-1 batch {batch}: ", end="")
-            print(f"{model:12} {value:7.3f} s an epoch, ratio {ratio:.2f}", flush=True)
+            print(f"{model:12} {value:7.3f} s per epoch, ratio {ratio:.2f}", flush=True)
             results.append(
                 {
                     "data": name,

@@ -1,8 +1,8 @@
-"""How long does an epoch of a perceptron, or of the online SVM, take, next to scikit-learn's?
+"""How long does an epoch of a perceptron or of the online SVM take, here and in scikit-learn?
 
-Forest, 100,000 × 54 (a generated set of the same shape and sparsity without WIDEMARGIN_DATA), one
-thread. We standardise implicitly inside the fit; scikit-learn gets inputs that are standardised
-beforehand (dense) or scaled (CSR, which it cannot centre), outside the clock.
+Forest, 100,000 × 54 (generated data of the same shape and sparsity if WIDEMARGIN_DATA is not set),
+one thread. We standardise implicitly inside the fit; scikit-learn gets inputs that were
+standardised before (dense) or scaled (CSR, which it cannot centre), which is not timed.
 """
 
 import os
@@ -28,6 +28,8 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Result:
+    """Times per epoch and test errors of two models, in percent."""
+
     data: str
     inputs: str
     model: str
@@ -43,7 +45,7 @@ class Result:
 
 
 def load() -> tuple[str, Any, Any, Any, Any]:
-    """Name, training and test rows."""
+    """Name of the data, training rows and test rows."""
     if os.environ.get("WIDEMARGIN_DATA"):
         data = fetch_forest(split="thesis")
         return "Forest", data.X_train, data.y_train, data.X_test, data.y_test
@@ -59,7 +61,7 @@ def load() -> tuple[str, Any, Any, Any, Any]:
 def run(
     rounds: int = 7, pairs: Sequence[tuple[str, str]] = PAIRS, rows: int | None = None
 ) -> list[Result]:
-    """Ours against rivals, in pairs; of all rows or the first ones."""
+    """Compare pairs of models, on all rows or the first `rows`."""
     name, X_train, y, X_test, y_test = load()
     X_train, y = X_train[:rows], y[:rows]
     mean, scale = X_train.mean(0, dtype=np.float64), X_train.std(0, dtype=np.float64)

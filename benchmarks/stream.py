@@ -1,8 +1,8 @@
-"""How fast does a stream train, next to the same epoch in memory and to reading alone?
+"""How fast is an epoch over a stream, compared with one in memory and with reading alone?
 
-Writes generated rows as Parquet (50 columns, float32, row groups of 100,000), then measures, each
-in a process of its own: one epoch of a model over chunks that are in memory, reading the chunks of
-the stream and dropping them, and one epoch over the stream with its peak of memory.
+Writes generated rows as Parquet (50 columns, float32, row groups of 100,000). Then it measures,
+each in a separate process: one epoch over chunks in memory; reading the chunks of the stream and
+dropping them; one epoch over the stream, with its peak memory.
 """
 
 import argparse
@@ -20,17 +20,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-COLUMNS, GROUP, MILLION = 50, 100_000, 1_000_000
-ENOUGH = 0.8  # of the epoch in memory, or of the reader
-CHECKPOINT = "checkpoint"
+COLUMNS, GROUP_ROWS, MILLION = 50, 100_000, 1_000_000
+FAST_FRACTION = 0.8  # of the speed in memory or of the reader
+CHECKPOINT_NAME = "checkpoint"
 
 
 def generate(group: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of one row group: two classes that a hyperplane separates up to some noise."""
+    """Rows of one row group: two classes that a hyperplane separates, except for noise."""
     normal = np.random.default_rng(0).normal(size=COLUMNS).astype(np.float32)
     random = np.random.default_rng([1, group])
-    X = random.standard_normal((GROUP, COLUMNS), dtype=np.float32)
-    noise = random.standard_normal(GROUP, dtype=np.float32)
+    X = random.standard_normal((GROUP_ROWS, COLUMNS), dtype=np.float32)
+    noise = random.standard_normal(GROUP_ROWS, dtype=np.float32)
     return X, (X @ normal + noise > 0).astype(np.int8)
 
 
@@ -40,13 +40,13 @@ def write(path: Path, rows: int, compression: str) -> None:
 
     names = [f"x{j}" for j in range(COLUMNS)]
     schema = pa.schema([*((name, pa.float32()) for name in names), ("y", pa.int8())])
-    # Random numbers do not repeat: a dictionary of them would only make the file larger.
+    # Random numbers do not repeat, so a dictionary would only make the file larger.
     options = {"compression": compression, "use_dictionary": False}
     with pq.ParquetWriter(path, schema, **options) as writer:
-        for group in range(rows // GROUP):
+        for group in range(rows // GROUP_ROWS):
             X, y = generate(group)
             columns = [np.ascontiguousarray(X[:, j]) for j in range(COLUMNS)]
-            writer.write_table(pa.table([*columns, y], schema=schema), row_group_size=GROUP)
+            writer.write_table(pa.table([*columns, y], schema=schema), row_group_size=GROUP_ROWS)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def measure(task: str, path: Path, rows: int) -> dict[str, float]:
     data.feature_names  # noqa: B018  reads the first chunk
     result = {"rows": float(rows), "start": peak_so_far()}
     if task == "memory":
-        chunks = [generate(group) for group in range(rows // GROUP)]
+        chunks = [generate(group) for group in range(rows // GROUP_ROWS)]
         estimator = model()
         with clock(result):
             for X, y in chunks:
@@ -80,7 +80,7 @@ def measure(task: str, path: Path, rows: int) -> dict[str, float]:
         with clock(result):
             result["rows"] = float(sum(len(chunk.y) for chunk in data))
     else:
-        checkpoint = path.with_name(CHECKPOINT) if task == "checkpoint" else None
+        checkpoint = path.with_name(CHECKPOINT_NAME) if task == "checkpoint" else None
         with clock(result):
             outcome = fit_stream(model(), data, checkpoint=checkpoint)
         result["rows"] = float(outcome.rows)
@@ -91,7 +91,7 @@ def measure(task: str, path: Path, rows: int) -> dict[str, float]:
 def in_process(task: str, path: Path, rows: int) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.stream", "--task", task]
     command += ["--file", str(path), "--rows", str(rows / MILLION)]
-    path.with_name(CHECKPOINT).unlink(missing_ok=True)
+    path.with_name(CHECKPOINT_NAME).unlink(missing_ok=True)
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return json.loads(output.splitlines()[-1])
 
@@ -109,12 +109,14 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=20.0, help="million rows (20)")
     parser.add_argument("--memory-rows", type=float, default=2.0, help="million, in memory (2)")
     parser.add_argument("--compression", default="none", help="none, snappy, zstd, ...")
-    parser.add_argument("--repeat", type=int, default=3, help="the best of so many counts (3)")
-    parser.add_argument("--folder", type=Path, help="where to write the file for a while")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="measurements, of which the best counts (3)"
+    )
+    parser.add_argument("--folder", type=Path, help="folder for the temporary file")
     parser.add_argument("--task", choices=TITLES, help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    rows = max(GROUP, int(options.rows * MILLION) // GROUP * GROUP)
+    rows = max(GROUP_ROWS, int(options.rows * MILLION) // GROUP_ROWS * GROUP_ROWS)
     if options.task:
         print(json.dumps(measure(options.task, options.file, rows)))
         return
@@ -126,7 +128,7 @@ def main() -> None:
         )
         write(path, rows, options.compression)
         size = path.stat().st_size
-        console.print(f"{size / 1e9:.2f} GB; the file is in the cache of the system, if that fits")
+        console.print(f"{size / 1e9:.2f} GB; the system caches the file if it fits in memory")
         best: dict[str, dict[str, float]] = {}
         for _ in range(options.repeat):
             for task in TITLES:
@@ -159,12 +161,12 @@ def report(
         )
     console.print(table)
     streamed = speed["stream"]
-    if streamed >= ENOUGH * speed["memory"]:
+    if streamed >= FAST_FRACTION * speed["memory"]:
         console.print(f"streamed at {streamed / speed['memory']:.0%} of the speed in memory")
-    elif streamed >= ENOUGH * speed["reader"]:
+    elif streamed >= FAST_FRACTION * speed["reader"]:
         console.print(f"limited by the reader alone: {streamed / speed['reader']:.0%} of its speed")
     else:
-        console.print("slower than both the epoch in memory and the reader allow", style="red")
+        console.print("slower than the epoch in memory and than the reader", style="red")
     console.print(f"peak memory of the streamed epoch: {best['stream']['peak']:.0f} MB")
     settings = {"rows": rows, "bytes": size, "compression": options.compression}
     results = [

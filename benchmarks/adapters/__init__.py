@@ -1,1 +1,1 @@
-"""One module a rival: each makes estimators that do the same work as ours."""
+"""One module per library; each makes estimators that do the same work as ours."""

@@ -1,4 +1,4 @@
-"""What the kernel machines of all libraries have in common: their parameters."""
+"""The parameters that the kernel machines of all libraries share."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from benchmarks.adapters._library import Library
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine with Gaussian kernel exp(−γ|x − x'|²); `epsilon` None is classification."""
+    """A machine with Gaussian kernel exp(−γ|x − x'|²); if `epsilon` is None, a classifier."""
 
     C: float
     gamma: float
@@ -19,7 +19,7 @@ class Machine:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Keywords of an estimator with scikit-learn's names."""
+        """Keyword arguments with the names of scikit-learn."""
         parameters = {key: getattr(self, key) for key in ("C", "gamma", "tol", "cache_size")}
         return parameters if self.epsilon is None else {**parameters, "epsilon": self.epsilon}
 
@@ -29,8 +29,10 @@ class Machine:
 
 
 class KernelLibrary(Library):
-    """`slow` libraries are tried on fewer rows where a problem says so, and left out where memory
-    is measured.
+    """A library with kernel machines.
+
+    `slow` libraries are first timed on fewer rows if the problem has `sizes`; their memory is not
+    measured.
     """
 
     slow: bool = False
@@ -39,5 +41,5 @@ class KernelLibrary(Library):
     def machine(self, machine: Machine, threads: int) -> Any:
         """Unfitted estimator with scikit-learn's methods, support_, dual_coef_, n_support_.
 
-        It has `seconds_` where a clock around its `fit` would count more than the training.
+        It times itself in `seconds_` if its `fit` does more than training.
         """

@@ -1,4 +1,4 @@
-"""What all libraries have in common: a name, whether it is installed, and the inputs it reads."""
+"""What all libraries share: a name, whether it is installed, and the inputs that it reads."""
 
 import importlib
 from abc import ABC
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 
 class Library(ABC):
-    """One contestant. `formats` are the inputs it reads without a detour, best guess first."""
+    """A library. `formats` are the inputs that it reads without conversion, best guess first."""
 
     name: str
     module: str
@@ -20,7 +20,7 @@ class Library(ABC):
         """Why this library cannot take part, or None."""
         try:
             importlib.import_module(self.module)
-        except (ImportError, OSError) as error:  # OSError: a shared library does not load
+        except (ImportError, OSError) as error:  # OSError: a shared library cannot be loaded
             return str(error)
         return None
 

@@ -1,4 +1,4 @@
-"""What the linear SVMs of all libraries have in common: the problem, and how hard one tries."""
+"""What the linear SVMs of all libraries share: the problem, and the effort of a fit."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from benchmarks.adapters._library import Library
 
 @dataclass(frozen=True)
 class LinearMachine:
-    """min ½ |w|² + ½ b² + C Σ ℓ(1 − y (w·x + b)): LIBLINEAR's problem, which penalises b."""
+    """min ½ |w|² + ½ b² + C Σ ℓ(1 − y (w·x + b)): the problem of LIBLINEAR, which penalises b."""
 
     C: float
     loss: str = "hinge"
@@ -24,7 +24,7 @@ class LinearMachine:
 
 
 class LinearLibrary(Library):
-    """Its fits have one knob, the effort 1, 2, ..., `most`: more of it, a better solution."""
+    """A library with linear SVMs; a larger effort 1, 2, ..., `most` gives a better solution."""
 
     losses: ClassVar[tuple[str, ...]] = ("hinge", "squared_hinge")
     most: int = 10**9
@@ -33,11 +33,11 @@ class LinearLibrary(Library):
     def linear(self, machine: LinearMachine, effort: int, threads: int) -> Any:
         """Unfitted estimator with `fit`, then `coef_`, `intercept_` of the class +1.
 
-        It has `seconds_` where a clock around its `fit` would count more than the training.
+        It times itself in `seconds_` if its `fit` does more than training.
         """
 
     def setting(self, effort: int) -> str:
-        """What the effort is, in the library's own terms."""
+        """The effort, in the terms of the library."""
         return f"{effort:,} it."
 
     def form(self, X: Any) -> str:
@@ -47,7 +47,7 @@ class LinearLibrary(Library):
 
 
 class ByTolerance(LinearLibrary):
-    """Two efforts halve the tolerance."""
+    """A library whose effort is a tolerance; two more units of effort halve it."""
 
     most = 40
 

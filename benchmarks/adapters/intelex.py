@@ -1,4 +1,4 @@
-"""scikit-learn-intelex: oneDAL's kernel machines behind scikit-learn's interface."""
+"""scikit-learn-intelex: the kernel machines of oneDAL with the interface of scikit-learn."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""LIBLINEAR through liblinear-official, its authors' Python package.
+"""LIBLINEAR through liblinear-official, the Python package of its authors.
 
-The hinge is solved in the dual, where 300 epochs are the most it does, whatever the tolerance; its
-square in the primal unless there are more columns than rows. The clock runs around `train` only.
+The hinge is solved in the dual, with at most 300 epochs whatever the tolerance; its square in the
+primal, unless there are more columns than rows. Only `train` is timed.
 """
 
 import time
@@ -25,7 +25,7 @@ class Liblinear(ByTolerance):
 
 
 class _Model:
-    """`train` with scikit-learn's names."""
+    """`train` with the names of scikit-learn."""
 
     def __init__(self, machine: LinearMachine, tol: float) -> None:
         self.machine, self.tol = machine, tol

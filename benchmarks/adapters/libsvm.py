@@ -1,8 +1,8 @@
-"""LIBSVM through libsvm-official, its authors' Python package, in a process of its own.
+"""LIBSVM through libsvm-official, the Python package of its authors, in a separate process.
 
-Built with OpenMP, it shares out each row of the kernel. These loops are so short that threads which
-spin while they wait make it a hundred times slower as soon as another program runs, and how threads
-wait is settled when a process starts. The clock runs around svm_train only.
+Built with OpenMP, it divides each row of the kernel among its threads. These loops are so short
+that threads which spin while they wait make it a hundred times slower if another program runs. How
+threads wait is fixed when a process starts. Only svm_train is timed.
 """
 
 import multiprocessing
@@ -37,7 +37,7 @@ class _Fitted(NamedTuple):
 
 
 class _Model:
-    """svm_train and svm_predict with scikit-learn's names."""
+    """svm_train and svm_predict with the names of scikit-learn."""
 
     def __init__(self, machine: Machine, threads: int) -> None:
         self.machine, self.threads = machine, threads
@@ -48,13 +48,13 @@ class _Model:
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Only of the model that was fitted last: the worker keeps no other."""
+        """Predict with the model that was fitted last; the worker keeps no other."""
         return _worker(self.threads).submit(_predict, id(self), X).result()
 
 
 @lru_cache
 def _worker(threads: int) -> ProcessPoolExecutor:
-    """A process that has read these variables; they are not left behind in this one."""
+    """A process that started with these variables; they do not stay set in this one."""
     wanted = {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(threads)}
     before = dict(os.environ)
     os.environ.update(wanted)
@@ -69,7 +69,7 @@ def _worker(threads: int) -> ProcessPoolExecutor:
     return worker
 
 
-_last: dict[int, Any] = {}  # in the worker: the model, and the problem that it points into
+_last: dict[int, Any] = {}  # in the worker: the model, and the problem whose memory it uses
 
 
 def _train(key: int, machine: Machine, X: Any, y: Any) -> _Fitted:
@@ -87,7 +87,7 @@ def _train(key: int, machine: Machine, X: Any, y: Any) -> _Fitted:
     seconds = time.perf_counter() - start
     _last[key] = model, problem
 
-    n, n_rows = model.l, model.nr_class - 1  # a regression has nr_class = 2
+    n, n_rows = model.l, model.nr_class - 1  # regression has nr_class = 2
     coef = np.array([np.ctypeslib.as_array(c, (n,)) for c in model.sv_coef[:n_rows]])
     counts = model.nSV[: model.nr_class] if machine.epsilon is None else [n]
     return _Fitted(seconds, np.array(model.get_sv_indices()) - 1, coef, np.array(counts))

@@ -4,16 +4,16 @@ from typing import Any
 
 
 def missing() -> str | None:
-    """Why it cannot take part, if it cannot."""
+    """Why it cannot take part, or None."""
     try:
         import lightgbm  # noqa: F401
-    except (ImportError, OSError) as error:  # OSError: a shared library does not load
+    except (ImportError, OSError) as error:  # OSError: a shared library cannot be loaded
         return str(error)
     return None
 
 
 def classifier(threads: int) -> Any:
-    """Many leaves and rounds, which these data sets ask for."""
+    """A classifier with many leaves and rounds, which these data sets need."""
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(

@@ -1,5 +1,7 @@
-"""PyTorch: a multi-layer perceptron with Adam, in the plainest loop that is not slow."""
+"""PyTorch: a multi-layer perceptron in the simplest loop that is not slow."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -7,7 +9,7 @@ import numpy as np
 
 
 def missing() -> str | None:
-    """Why it cannot take part, if it cannot."""
+    """Why it cannot take part, or None."""
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -15,13 +17,28 @@ def missing() -> str | None:
     return None
 
 
-class Mlp:
-    """Linear and ReLU layers, binary cross-entropy, fused Adam, data in memory as one tensor."""
+@dataclass
+class Network:
+    """Binary cross-entropy, data in memory as one tensor; `one_cycle` is a schedule of steps.
 
-    def __init__(self, hidden: tuple[int, ...], batch: int, epochs: int, threads: int) -> None:
-        self.hidden, self.batch, self.epochs, self.threads = hidden, batch, epochs, threads
+    Batches are trained by fused Adam, single examples by plain stochastic gradient.
+    """
 
-    def fit(self, X: Any, y: Any) -> "Mlp":
+    hidden: tuple[int, ...]
+    batch: int
+    n_epochs: int
+    threads: int
+    activation: str = "ReLU"
+    rate: float = 1e-3
+    one_cycle: bool = False
+
+    def fit(self, X: Any, y: Any) -> "Network":
+        for _ in self.epochs(X, y):
+            pass
+        return self
+
+    def epochs(self, X: Any, y: Any) -> Iterator["Network"]:
+        """Yield the network after each epoch."""
         import torch
         from torch import nn
 
@@ -31,18 +48,26 @@ class Mlp:
         units = [X.shape[1], *self.hidden]
         layers: list[Any] = []
         for below, above in pairwise(units):
-            layers += [nn.Linear(below, above), nn.ReLU()]
+            layers += [nn.Linear(below, above), getattr(nn, self.activation)()]
         self.network = nn.Sequential(*layers, nn.Linear(units[-1], 1))
-        optimiser = torch.optim.Adam(self.network.parameters(), lr=1e-3, fused=True)
+        kind = torch.optim.SGD if self.batch == 1 else torch.optim.Adam
+        optimiser = kind(self.network.parameters(), lr=self.rate, fused=True)
+        steps = self.n_epochs * -(-len(inputs) // self.batch)
+        schedule = None
+        if self.one_cycle:
+            schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, self.rate, total_steps=steps)
         criterion = nn.BCEWithLogitsLoss()
-        for _ in range(self.epochs):
+        for _ in range(self.n_epochs):
             for rows in torch.randperm(len(inputs)).split(self.batch):
                 optimiser.zero_grad(set_to_none=True)
                 criterion(self.network(inputs[rows])[:, 0], targets[rows]).backward()
                 optimiser.step()
-        return self
+                if schedule is not None:
+                    schedule.step()
+            yield self
 
     def score(self, X: Any, y: Any) -> float:
+        """Fraction of the rows that are classified correctly."""
         import torch
 
         with torch.no_grad():

@@ -10,7 +10,7 @@ from benchmarks.adapters._linear import LinearLibrary, LinearMachine, WithOnes
 
 
 def hinge_sgd(epochs: int, rate: float, seed: int, mu: float | None = None) -> SGDClassifier:
-    """The Margin Perceptron's updates: hinge, constant step, no penalty; or with weight decay."""
+    """The updates of the Margin Perceptron (hinge, constant step), with weight decay if `mu`."""
     return SGDClassifier(
         loss="hinge",
         penalty=None if mu is None else "l2",
@@ -30,7 +30,7 @@ def perceptron(epochs: int, seed: int) -> Perceptron:
 class ScikitLearn(KernelLibrary):
     name = "scikit-learn"
     module = "sklearn"
-    formats = ("dense float64", "CSR float64")  # it computes in float64, whatever it is given
+    formats = ("dense float64", "CSR float64")  # it always computes in float64
     threaded = False
     slow = True
 
@@ -39,9 +39,9 @@ class ScikitLearn(KernelLibrary):
 
 
 class LinearScikitLearn(LinearLibrary):
-    """The LIBLINEAR that is part of scikit-learn, for a number of iterations.
+    """The LIBLINEAR that is part of scikit-learn; the effort is the number of iterations.
 
-    The hinge is solved in the dual; its square in the primal unless there are more columns than
+    The hinge is solved in the dual; its square in the primal, unless there are more columns than
     rows.
     """
 
@@ -57,9 +57,9 @@ class LinearScikitLearn(LinearLibrary):
 
 
 class SGD(LinearLibrary):
-    """SGDClassifier with alpha = 1/(C L) and its default steps, for a number of epochs.
+    """SGDClassifier with alpha = 1/(C L) and its default steps; the effort is the number of epochs.
 
-    These steps diverge on the square of the hinge.
+    These steps diverge for the squared hinge.
     """
 
     module = "sklearn"

@@ -1,8 +1,8 @@
-"""skglm: coordinate descent on the dual of the hinge, with Anderson's acceleration.
+"""skglm: coordinate descent on the dual of the hinge, with Anderson acceleration.
 
-Its working sets are meant for solutions with few non-zeros; of duals with many examples at a bound
-they come nowhere near the solution. One working set of all examples does, and takes a number of
-epochs that can be chosen.
+Its working sets are meant for solutions with few non-zeros; for duals with many examples at a bound
+they do not get near the solution. One working set of all examples does, and its number of epochs
+can be set.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""ThunderSVM, where it is installed (its wheels need CUDA; built from source it runs on CPUs)."""
+"""ThunderSVM, if it is installed (its wheels need CUDA; built from source it runs on CPUs)."""
 
 from typing import Any
 

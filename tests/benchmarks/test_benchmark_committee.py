@@ -28,7 +28,7 @@ def toy(monkeypatch):
     y = np.where(X[:, 0] + X[:, 1] > 4.0, 1, -1)
     monkeypatch.setattr(committee, "load", lambda: ("toy", X[:400], y[:400], X[400:], y[400:]))
     monkeypatch.setattr(committee, "UNITS", 8)
-    monkeypatch.setattr(committee, "SINGLE", 50)
+    monkeypatch.setattr(committee, "SINGLE_STEP_ROWS", 50)
     monkeypatch.setattr(committee, "OURS", ((20, 10),))
     monkeypatch.setattr(committee, "PYTORCH", (((8,), 32, 2, 1e-2),))
     monkeypatch.setattr(committee, "SKLEARN", (((8,), 32),))
@@ -59,7 +59,7 @@ def test_time_to_the_target(toy, monkeypatch, capsys):
     assert mine[0]["reached"]
     assert min(result["ratio"] for result in mine) == 1
     for result in results:
-        assert result["reached"] == (result["error"] <= committee.GOOD)
+        assert result["reached"] == (result["error"] <= committee.TARGET_ERROR)
     assert "toy 400" in capsys.readouterr().out
 
 

@@ -45,7 +45,7 @@ def test_every_library_solves_the_same_problem(library, layout, loss):
 def test_the_search_finds_the_least_effort(enough):
     tried = search(lambda n: Attempt(n, n * 1e-3, 0.0 if n >= enough else 1.0), 10**9, 1e6)
     least = min(one.effort for one in tried if one.good)
-    assert enough <= least <= max(enough, enough * _race.STEP)
+    assert enough <= least <= max(enough, enough * _race.EFFORT_RATIO)
 
 
 def test_the_search_ends_at_the_time_limit():
@@ -72,8 +72,8 @@ def test_the_race_and_its_report(monkeypatch, capsys):
     assert ours["library"] == "widemargin"
     assert ours["reached"]
     assert theirs["reached"]
-    assert max(ours["suboptimality"], theirs["suboptimality"]) <= _race.GOOD
-    assert result["gap"] <= _race.EXACT
+    assert max(ours["suboptimality"], theirs["suboptimality"]) <= _race.TARGET_SUBOPTIMALITY
+    assert result["gap"] <= _race.EXACT_GAP
 
 
 def test_a_library_without_the_loss_makes_no_attempt(monkeypatch):

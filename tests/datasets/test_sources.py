@@ -214,7 +214,7 @@ def test_connect4_with_other_content_is_rejected(no_data, boards, serve_openml):
     with pytest.raises(OSError, match="'connect-4' was rejected: the content of array 'X' differs"):
         fetch_connect4(data_home=no_data)
     serve_openml(data=LETTERS["squares"][boards["X"] % 2], target=outcomes)
-    with pytest.raises(OSError, match="expected three different values, found 2"):
+    with pytest.raises(OSError, match="expected three distinct values, found 2"):
         fetch_connect4(data_home=no_data)
 
 

@@ -59,7 +59,7 @@ def learnt(model):
 
 
 def assert_same(a, b):
-    """Bit by bit."""
+    """The two models are equal bit for bit."""
     a, b = learnt(a), learnt(b)
     assert a.keys() == b.keys()
     for name in a:

@@ -1,4 +1,4 @@
-"""The memory of a training does not grow with the size of its files."""
+"""The memory of training does not grow with the size of the files."""
 
 import os
 import subprocess

@@ -127,7 +127,7 @@ def test_text_that_hardly_repeats_gives_a_warning():
     frame = pd.DataFrame(
         {"price": [f"{i},5" for i in range(40)], "town": ["Bern", "Sion"] * 20, "n": range(40)}
     )
-    with pytest.warns(UserWarning, match=r"'price' holds 40 different texts.*decimal point"):
+    with pytest.warns(UserWarning, match=r"'price' holds 40 distinct texts.*decimal point"):
         table_encoder(frame)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -59,7 +59,7 @@ def _show_models(name: str, rows: Iterable[Any]) -> list[Any]:
                 f"{row.seconds:.2f}",
                 f"{row.updates:,}",
                 "" if row.support_vectors is None else f"{row.support_vectors:,}",
-                "" if row.margin is None else f"{row.margin:.3g}",
+                "" if row.geometric_margin is None else f"{row.geometric_margin:.3g}",
             )
     out.print(table)
     return done

@@ -21,7 +21,7 @@ TRAINING_ATTRIBUTES = {
     "stop_reason": "stop_reason_",
     "converged": "converged_",
     "updates": "n_updates_",
-    "margin": "geometric_margin_",
+    "geometric_margin": "geometric_margin_",
     "duality_gap": "duality_gap_",
     "kkt_violation": "kkt_violation_",
     "seconds": "fit_time_",

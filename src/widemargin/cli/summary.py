@@ -16,7 +16,7 @@ def summary_of(estimator: Any, **facts: Any) -> dict[str, Any]:
         "gap": getattr(estimator, "duality_gap_", None),
         "converged": estimator.converged_,
         "updates": getattr(estimator, "n_updates_", None),
-        "margin": getattr(estimator, "geometric_margin_", None),
+        "geometric_margin": getattr(estimator, "geometric_margin_", None),
         "test_error": None,
     } | facts
 
@@ -48,7 +48,7 @@ def print_summary(summary: dict[str, Any]) -> None:
             f"stopped: {summary['stop_reason']}",
             "duality gap": number(float(np.sum(summary["gap"]))) if exact else None,
             "updates": None if updates is None else f"{updates:,}",
-            "margin ρ": number(summary["margin"]),
+            "margin ρ": number(summary["geometric_margin"]),
             "training error": _percent(summary.get("training_error")),
             "online error": _percent(summary.get("online_error")),
             "test error": None

@@ -64,7 +64,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Number the three distinct values 0, 1, 2 in sorted order."""
     names, codes = np.unique(_names(values), return_inverse=True)
     if len(names) != 3:
-        raise ValueError(f"expected three different values, found {len(names)}: {names[:5]}")
+        raise ValueError(f"expected three distinct values, found {len(names)}: {names[:5]}")
     return codes.reshape(values.shape).astype(np.uint8)
 
 

@@ -65,7 +65,7 @@ class DemoRow:
     seconds: float
     updates: int
     support_vectors: int | None
-    margin: float | None
+    geometric_margin: float | None
 
 
 def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
@@ -97,7 +97,7 @@ def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
             seconds=seconds,
             updates=model.n_updates_,
             support_vectors=None if support is None else len(support),
-            margin=getattr(model, "geometric_margin_", None),
+            geometric_margin=getattr(model, "geometric_margin_", None),
         )
 
 

@@ -24,7 +24,7 @@ class FirstPassResult:
     classes : ndarray or None
         The distinct values of the target, sorted.
     width : int
-        One more than the largest column number.
+        Number of columns up to the largest column number, counted from 0.
     uses_zero : bool
         Whether column 0 has an entry (svmlight).
     mean, variance : ndarray or None

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-IDENTIFIER_MIN_VALUES = 20  # with fewer different values, text is not taken for an identifier
+IDENTIFIER_MIN_VALUES = 20  # with fewer distinct values, text is not taken for an identifier
 ROWS_PER_RARE_CATEGORY = 10_000  # a category in a smaller fraction of the rows is rare
 
 
@@ -187,7 +187,7 @@ def _warn_of_identifiers(column: Any) -> None:
     if different > max(IDENTIFIER_MIN_VALUES, rows // 2):
         example = next(str(value) for value in column if value == value and value is not None)
         warnings.warn(
-            f"column {column.name!r} holds {different} different texts in {rows} rows, such as "
+            f"column {column.name!r} holds {different} distinct texts in {rows} rows, such as "
             f"{example!r}; each becomes a separate input. Leave the column out if it is an "
             "identifier; write numbers with a decimal point",
             UserWarning,
