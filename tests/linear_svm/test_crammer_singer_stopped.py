@@ -93,7 +93,7 @@ assert clf.stop_reason_ == "interrupted", clf.stop_reason_
 assert clf.predict(X[:100]).shape == (100,)
 clf.set_params(time_limit=0.3).fit(X, y)
 assert clf.stop_reason_ == "time_limit"
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 

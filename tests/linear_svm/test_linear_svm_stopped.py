@@ -142,7 +142,7 @@ assert clf.predict(X[:100]).shape == (100,)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 clf.set_params(time_limit=0.3).fit(X, y)
 assert clf.stop_reason_ == "time_limit"
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 

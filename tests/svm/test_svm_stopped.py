@@ -153,7 +153,7 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 dual = np.sum(clf.dual_objective_[np.isfinite(clf.dual_objective_)]) if y.max() > 1 else 0
 clf.set_params(time_limit=0.5).fit(X, y)
 assert clf.stop_reason_ == "time_limit"
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 
