@@ -42,6 +42,10 @@ class GaterTrainer:
         self.cluster, self.statistics, self.n_experts = cluster, statistics, n_experts
         self.criterion, self.seed = criterion, seed
 
+    @staticmethod
+    def check(gater: Gater) -> None:
+        """Raises an error if a parameter of the gater would have no effect."""
+
     def subset_tasks(self, gater: Gater, pieces: Sequence[list[Any]]) -> list[Any]:
         """Futures that need the examples of one expert each, from the `pieces` of its subset."""
         return []
@@ -105,6 +109,15 @@ class GradientTrainer(GaterTrainer):
     The number of copies, and the blocks that each visits in which order, follow from the data and
     the seed, not from the workers.
     """
+
+    @staticmethod
+    def check(gater: Gater) -> None:
+        for name in ("tol", "time_limit"):
+            if (value := getattr(gater, name)) is not None:
+                raise ValueError(
+                    f"{name}={value!r} of the gater would have no effect on a cluster, where all "
+                    f"epochs are scheduled at once; set {name}=None, and lower max_iter instead"
+                )
 
     def fit(
         self,
