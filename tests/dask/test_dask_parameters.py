@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 import widemargin
@@ -38,6 +39,12 @@ def test_parameters_are_those_of_the_local_mixture(name):
         assert f"no `{parameter}`" in cluster.__doc__
     signatures = (list(inspect.signature(cls.fit).parameters) for cls in (local, cluster))
     assert len({tuple(names) for names in signatures}) == 1
+
+
+@pytest.mark.parametrize("options", [{"tol": 1e-3}, {"time_limit": 1.0}])
+def test_parameters_of_the_gater_without_effect_raise_errors(client, toy, options):
+    with pytest.raises(ValueError, match="of the gater would have no effect on a cluster"):
+        mixture(client, clone(GATER).set_params(**options)).fit(*chunked(*toy))
 
 
 # ------------------------------------------------------------------------------------ resuming

@@ -140,7 +140,7 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
     >>> from widemargin.dask import HardMixtureClassifier
     >>> from widemargin.datasets import make_toy_mixture
     >>> X, y = (da.from_array(part, chunks=500) for part in make_toy_mixture(2000, random_state=0))
-    >>> gater = MLPGater((), learning_rate_init=0.1)
+    >>> gater = MLPGater((), learning_rate=0.1)
     >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     mixture = HardMixtureClassifier(
     ...         SVC(kernel="linear"), gater, n_experts=2, random_state=0, client=client

@@ -1,6 +1,7 @@
 """Training gaters on a cluster: by densities per expert, by gradient over blocks, on one worker."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,20 @@ from widemargin.mixtures.gaters.mlp_passes import (
 )
 from widemargin.mixtures.gaters.uniform import UniformGater
 
-__all__ = ["GaterTrainer", "gater_trainer"]
+__all__ = ["GaterTrainer", "IterationFutures", "gater_trainer"]
 
 ROWS_PER_COPY = 100_000  # at least, that train one copy of a gater in an epoch
 MAX_COPIES = 64
+
+
+@dataclass(frozen=True)
+class IterationFutures:
+    """What a gater is trained on in one iteration; lists have one future per block."""
+
+    blocks: list[Any]
+    outputs: list[Any]
+    partition: list[Any]
+    rows: IntArray  # how many examples of each block have outputs
 
 
 class GaterTrainer:
@@ -42,30 +53,26 @@ class GaterTrainer:
         self.cluster, self.statistics, self.n_experts = cluster, statistics, n_experts
         self.criterion, self.seed = criterion, seed
 
+    @staticmethod
+    def check(gater: Gater) -> None:
+        """Raises an error if a parameter of the gater would have no effect."""
+
     def subset_tasks(self, gater: Gater, pieces: Sequence[list[Any]]) -> list[Any]:
         """Futures that need the examples of one expert each, from the `pieces` of its subset."""
         return []
 
-    def fit(
-        self,
-        gater: Gater,
-        blocks: list[Any],
-        outputs: list[Any],
-        partition: list[Any],
-        rows: IntArray,
-        subset_results: list[Any],
-    ) -> Gater:
-        """The trained gater; `rows` counts the examples of each block that have outputs."""
+    def fit(self, gater: Gater, data: IterationFutures, subset_results: list[Any]) -> Gater:
+        """The trained gater."""
         sent = self.cluster.send(gater)
-        places = blocks, outputs, partition
-        future = self.cluster.submit(tasks.fit_gater, sent, self.criterion, *places)
+        examples = data.blocks, data.outputs, data.partition
+        future = self.cluster.submit(tasks.fit_gater, sent, self.criterion, *examples)
         return self.cluster.gather([future])[0]  # type: ignore[no-any-return]
 
 
 class UniformTrainer(GaterTrainer):
     """A uniform gater needs only the numbers of experts and inputs."""
 
-    def fit(self, gater: Gater, *arguments: Any) -> Gater:
+    def fit(self, gater: Gater, data: IterationFutures, subset_results: list[Any]) -> Gater:
         last = np.array([self.n_experts - 1])
         return gater.copy().fit(self.statistics.mean[None], partition=last)
 
@@ -83,15 +90,7 @@ class DensityTrainer(GaterTrainer):
             for k, own in enumerate(pieces)
         ]
 
-    def fit(
-        self,
-        gater: Gater,
-        blocks: list[Any],
-        outputs: list[Any],
-        partition: list[Any],
-        rows: IntArray,
-        subset_results: list[Any],
-    ) -> Gater:
+    def fit(self, gater: Gater, data: IterationFutures, subset_results: list[Any]) -> Gater:
         assert isinstance(gater, GaussianGater)
         new = gater.copy()
         new.n_features_in_ = len(self.statistics.mean)
@@ -106,17 +105,19 @@ class GradientTrainer(GaterTrainer):
     the seed, not from the workers.
     """
 
-    def fit(
-        self,
-        gater: Gater,
-        blocks: list[Any],
-        outputs: list[Any],
-        partition: list[Any],
-        rows: IntArray,
-        subset_results: list[Any],
-    ) -> Gater:
+    @staticmethod
+    def check(gater: Gater) -> None:
+        for name in ("tol", "time_limit"):
+            if (value := getattr(gater, name)) is not None:
+                raise ValueError(
+                    f"{name}={value!r} of the gater would have no effect on a cluster, where all "
+                    f"epochs are scheduled at once; set {name}=None, and lower max_iter instead"
+                )
+
+    def fit(self, gater: Gater, data: IterationFutures, subset_results: list[Any]) -> Gater:
         assert isinstance(gater, MLPGater)
         gater, cluster = initialized(gater, self.n_experts, self.statistics), self.cluster
+        rows = data.rows
         n_copies = min(len(rows), MAX_COPIES, max(1, int(rows.sum()) // ROWS_PER_COPY))
         current = cluster.send(GaterCopy(gater))
         for epoch in range(gater.max_iter):
@@ -127,7 +128,7 @@ class GradientTrainer(GaterTrainer):
                 copy, done = current, 0
                 for b in own:
                     span = EpochSpan(epoch, done, int(rows[own].sum()))
-                    examples = blocks[b], outputs[b]
+                    examples = data.blocks[b], data.outputs[b]
                     copy = cluster.submit(tasks.pass_over, copy, *examples, self.criterion, span)
                     done += int(rows[b])
                 copies.append(copy)

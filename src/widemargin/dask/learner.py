@@ -13,7 +13,7 @@ import numpy as np
 from widemargin._typing import FloatArray, IntArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster, ClusterLost
-from widemargin.dask.gaters import gater_trainer
+from widemargin.dask.gaters import IterationFutures, gater_trainer
 from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import error_variances
@@ -221,8 +221,8 @@ class ClusterLearner:
     def _gater(self, outputs: list[Any], subset_results: list[Any]) -> Gater:
         """Step 3."""
         rows = tasks.gater_row_counts(self.data.sizes, self._gater_fraction())
-        places = self.data.blocks, outputs, self.partition
-        return self.trainer.fit(self.state.gater, *places, rows, subset_results)
+        data = IterationFutures(self.data.blocks, outputs, self.partition, rows)
+        return self.trainer.fit(self.state.gater, data, subset_results)
 
     # ------------------------------------------------------------------------------- step 4
 

@@ -24,6 +24,7 @@ from widemargin.dask.data import (
     merged,
     row_chunks,
 )
+from widemargin.dask.gaters import gater_trainer
 from widemargin.dask.learner import ClusterData, ClusterLearner, ClusterState
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.model import HardMixture
@@ -239,6 +240,7 @@ class ClusterMixture(HardMixture):
     def _seeded_gater(self) -> Gater:
         """The gater, with a fixed seed instead of a random number generator."""
         gater = self._gater_template(self.gater)
+        gater_trainer(gater).check(gater)
         random = gater.get_params(deep=False).get("random_state", 0)
         if not isinstance(random, Integral):
             gater.set_params(random_state=check_random_state(random).randint(2**31 - 1))

@@ -115,7 +115,7 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
     >>> from widemargin.mixtures import MLPGater
     >>> from widemargin.dask import HardMixtureRegressor
     >>> X = da.linspace(-1, 1, 400, chunks=100)[:, None]
-    >>> y, gater = abs(X[:, 0]), MLPGater((), learning_rate_init=0.1)
+    >>> y, gater = abs(X[:, 0]), MLPGater((), learning_rate=0.1)
     >>> with Client(processes=False, dashboard_address=":0") as client:
     ...     mixture = HardMixtureRegressor(
     ...         SVR(kernel="linear"), gater, n_experts=2, max_iter=10, random_state=0

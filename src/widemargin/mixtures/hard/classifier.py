@@ -172,7 +172,7 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
     >>> from widemargin.mixtures import MLPGater
     >>> from widemargin.datasets import make_toy_mixture
     >>> X, y = make_toy_mixture(2000, random_state=0)
-    >>> gater = MLPGater((), learning_rate_init=0.1)
+    >>> gater = MLPGater((), learning_rate=0.1)
     >>> mixture = HardMixtureClassifier(SVC(kernel="linear"), gater, n_experts=2, random_state=0)
     >>> SVC(kernel="linear").fit(X, y).score(X, y) < 0.8 < 0.9 < mixture.fit(X, y).score(X, y)
     True

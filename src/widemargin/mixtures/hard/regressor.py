@@ -140,7 +140,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     >>> from widemargin.mixtures import MLPGater
     >>> X = np.linspace(-1, 1, 400)[:, None]
     >>> y = np.abs(X[:, 0])
-    >>> line, gater = SVR(kernel="linear"), MLPGater((), learning_rate_init=0.1)
+    >>> line, gater = SVR(kernel="linear"), MLPGater((), learning_rate=0.1)
     >>> mixture = HardMixtureRegressor(line, gater, n_experts=2, max_iter=10, random_state=0)
     >>> line.fit(X, y).score(X, y) < 0.1 < 0.9 < mixture.fit(X, y).score(X, y)
     True
