@@ -23,8 +23,8 @@ from widemargin.mixtures import MLPGater
 
 MB = 1_000_000
 
-# Dask writes results to disk when they take a part `target` of the limit. By default that is 0.6,
-# which does not know the 0.3 GB of interpreter and libraries: too much of so small a limit.
+# Dask writes results to disk when they take a fraction `target` of the limit, by default 0.6. This
+# does not count the 0.3 GB of interpreter and libraries, which matter for such a small limit.
 SMALL_WORKERS = {
     "distributed.worker.memory.target": 0.25,
     "distributed.worker.memory.spill": 0.55,

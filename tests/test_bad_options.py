@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils._param_validation import InvalidParameterError, make_constraint
 
 import widemargin
-from helpers.bad_input import NAMES, X, Y, changed, every, is_unfitted, make
+from helpers.bad_input import X, Y, changed, every, every_with, is_unfitted, make
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Theorem 8:sklearn.exceptions.ConvergenceWarning")
 
@@ -38,16 +38,17 @@ def wrong_values(name):
                 yield parameter, value
 
 
-OPTIONS = [(name, parameter, value) for name in NAMES for parameter, value in wrong_values(name)]
-
-
-@pytest.mark.parametrize(("name", "parameter", "value"), OPTIONS)
-def test_a_wrong_value_is_refused(name, parameter, value):
-    clf = make(name, **{parameter: value})
-    named = rf"'{parameter}'.*{name}.*{re.escape(repr(value))}"
-    with pytest.raises(InvalidParameterError, match=named):
-        clf.fit(X, Y)
-    assert is_unfitted(clf)
+@every
+def test_wrong_values_are_refused(name, subtests):
+    tried = list(wrong_values(name))
+    for parameter, value in tried:
+        clf = make(name, **{parameter: value})
+        named = rf"'{parameter}'.*{name}.*{re.escape(repr(value))}"
+        with subtests.test(parameter, value=value):
+            with pytest.raises(InvalidParameterError, match=named):
+                clf.fit(X, Y)
+            assert is_unfitted(clf)
+    assert len(tried) > 10  # nearly every option of every model has a wrong value
 
 
 @every
@@ -56,7 +57,7 @@ def test_every_option_is_constrained(name):
     assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
 
 
-@every
+@every_with("class_weight")
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
@@ -75,7 +76,7 @@ def test_wrong_class_weights_are_refused(name, class_weight, message):
     assert is_unfitted(clf)
 
 
-@every
+@every_with("early_stopping")
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [
@@ -105,7 +106,7 @@ def test_wrong_validation_sets_are_refused(name, options, arguments, message):
     assert is_unfitted(clf)
 
 
-@every
+@every_with("early_stopping")
 @pytest.mark.parametrize(
     ("fraction", "rows"), [(0.001, 40), (0.01, 40), (0.99, 40), (0.5, 3)], ids=str
 )

@@ -14,11 +14,11 @@ from helpers.bad_input import (
     X,
     Y,
     assert_unchanged,
-    every,
     every_online,
     fitted,
     is_unfitted,
     make,
+    online_with,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Theorem 8:sklearn.exceptions.ConvergenceWarning")
@@ -43,23 +43,19 @@ def test_partial_fit_refuses_early_stopping(name):
 PHI = PolynomialFeatures(2)
 
 
-@every_online
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"scaling": "standard"}, {"scaling": None}),
-        ({"feature_map": None}, {"feature_map": "polynomial"}),
-        ({"feature_map": "polynomial"}, {"feature_map": None}),
-        ({"feature_map": "polynomial"}, {"feature_map": "fourier"}),
-        ({"feature_map": PHI}, {"feature_map": Nystroem(n_components=5)}),
-        ({"feature_map": PHI}, {"feature_map": PolynomialFeatures(3)}),
-        ({"kernel": "rbf"}, {"kernel": "linear"}),
-        ({"kernel": "linear"}, {"kernel": linear_kernel}),
-        ({"gamma": "scale"}, {"gamma": 0.5}),
-        ({"degree": 3}, {"degree": 2}),
-        ({"coef0": 0.0}, {"coef0": 1.0}),
+@online_with(
+    scaling=[("standard", None)],
+    feature_map=[
+        (None, "polynomial"),
+        ("polynomial", None),
+        ("polynomial", "fourier"),
+        (PHI, Nystroem(n_components=5)),
+        (PHI, PolynomialFeatures(3)),
     ],
-    ids=str,
+    kernel=[("rbf", "linear"), ("linear", linear_kernel)],
+    gamma=[("scale", 0.5)],
+    degree=[(3, 2)],
+    coef0=[(0.0, 1.0)],
 )
 def test_training_cannot_continue_in_another_feature_space(name, before, after):
     clf = make(name, warm_start=True, **before).fit(X, Y)
@@ -74,19 +70,13 @@ def test_training_cannot_continue_in_another_feature_space(name, before, after):
     clf.set_params(**after, warm_start=False).fit(X, Y)  # the remedy
 
 
-@every_online
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"degree": 3}, {"degree": 3.0}),
-        ({"kernel": linear_kernel}, {"kernel": linear_kernel}),
-        ({"feature_map": PHI}, {"feature_map": PolynomialFeatures(2)}),
-        (
-            {"feature_map": Nystroem(n_components=5, random_state=np.random.RandomState(0))},
-            {"feature_map": Nystroem(n_components=5, random_state=np.random.RandomState(0))},
-        ),
+@online_with(
+    degree=[(3, 3.0)],
+    kernel=[(linear_kernel, linear_kernel)],
+    feature_map=[
+        (PHI, PolynomialFeatures(2)),
+        tuple(Nystroem(n_components=5, random_state=np.random.RandomState(0)) for _ in "12"),
     ],
-    ids=["number", "function", "transformer", "seeded transformer"],
 )
 def test_training_continues_in_an_equal_feature_space(name, before, after):
     clf = make(name, warm_start=True, **before).fit(X, Y)
@@ -103,11 +93,9 @@ def test_averaging_must_start_with_training():
     assert_array_equal(clf.decision_function(X), scores)
 
 
-@every
+@every_online
 def test_partial_fit_with_unknown_labels(name):
     clf = make(name)
-    if not hasattr(clf, "partial_fit"):
-        pytest.skip(f"{name} has no partial_fit")
     with pytest.raises(ValueError, match=r"'b'"):
         clf.partial_fit(X, Y, classes=["a", "c"])
     assert is_unfitted(clf)

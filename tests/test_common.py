@@ -18,11 +18,13 @@ from widemargin import (
     SVC,
     SVCCV,
     SVR,
+    SVRCV,
     HardMixtureClassifier,
     HardMixtureRegressor,
     KernelPerceptron,
     LinearSVC,
     LinearSVCCV,
+    LinearSVRCV,
     MarginPerceptron,
     MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
@@ -120,7 +122,7 @@ def expected_failed_checks(estimator):
             "check_sample_weight_equivalence_on_dense_data": SCALE if exact else ORDER,
             "check_sample_weight_equivalence_on_sparse_data": SCALE if exact else ORDER,
         }
-    if isinstance(estimator, (SVCCV, LinearSVCCV)):
+    if isinstance(estimator, (SVCCV, SVRCV, LinearSVCCV, LinearSVRCV)):
         expected = dict.fromkeys(expected, FOLDS)
     if isinstance(estimator, (HardMixtureClassifier, HardMixtureRegressor)):
         return dict.fromkeys(expected, PARTS)

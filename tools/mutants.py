@@ -144,7 +144,8 @@ def pytest(entries: list[str], seconds: float | None, workers: str, *options: st
     log = WORK / "pytest.log"
     paths = [TREE / "tests" / name for name in entries]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, "-m", "not data"]
-    command += ["-p", "no:cacheprovider", "--rootdir", TREE, *options, *paths]
+    command += ["-p", "no:cacheprovider", "--max-worker-restart=0", "--rootdir", TREE]
+    command += [*options, *paths]
     folders = [TREE / "src", TREE, TREE / "tests"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders)), "CI": "1"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # else a mutated file may meet an old cache
@@ -154,6 +155,8 @@ def pytest(entries: list[str], seconds: float | None, workers: str, *options: st
     except subprocess.TimeoutExpired:
         return "hangs"
     output = log.read_text("utf-8", "replace")
+    if crashed := re.search(r"crashed while running '(.+?)'", output):
+        return f"{crashed[1]} (crashes)"
     found = re.search(r"^(?:FAILED|ERROR|SUBFAILED\S*(?: \(.*?\))?) (\S.*?)(?: - |$)", output, re.M)
     return found[1] if found else f"ends with an error: {output.strip()[-200:]}"
 

@@ -2,7 +2,7 @@
 
 from widemargin._runtime import openmp as _openmp  # noqa: F401, I001  before the core is loaded
 
-from widemargin.linear_svm import LinearSVC, LinearSVCCV, LinearSVR
+from widemargin.linear_svm import LinearSVC, LinearSVCCV, LinearSVR, LinearSVRCV
 from widemargin.mixtures import (
     HardMixtureClassifier,
     HardMixtureRegressor,
@@ -18,7 +18,7 @@ from widemargin.mlp import (
 )
 from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
-from widemargin.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.svm import SVC, SVCCV, SVR, SVRCV, NuSVC, NuSVR, OneClassSVM
 
 __version__ = "0.1.0"
 
@@ -27,6 +27,7 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
+    "SVRCV",
     "HardMixtureClassifier",
     "HardMixtureRegressor",
     "HatEncoder",
@@ -34,6 +35,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
+    "LinearSVRCV",
     "MLPClassifier",
     "MLPRegressor",
     "MarginPerceptron",

@@ -30,13 +30,32 @@ ONLINE = [name for name in NAMES if hasattr(getattr(widemargin, name)(), "partia
 every_online = pytest.mark.parametrize("name", ONLINE)
 
 
+def has(name, option):
+    """Whether the estimator has this parameter."""
+    return option in inspect.signature(getattr(widemargin, name)).parameters
+
+
+def every_with(option):
+    """On every estimator that has this parameter."""
+    return pytest.mark.parametrize("name", [name for name in NAMES if has(name, option)])
+
+
+def online_with(**cases):
+    """On every estimator with `partial_fit`, for each pair of values of a parameter it has."""
+    found = [
+        pytest.param(name, {option: before}, {option: after}, id=f"{name}-{option}-{k}")
+        for option, pairs in cases.items()
+        for k, (before, after) in enumerate(pairs)
+        for name in ONLINE
+        if has(name, option)
+    ]
+    return pytest.mark.parametrize(("name", "before", "after"), found)
+
+
 def make(name, **options):
-    """An estimator with these options and three epochs; skips the test if it lacks an option."""
+    """An estimator with these options and three epochs."""
     cls = getattr(widemargin, name)
     accepted = inspect.signature(cls).parameters
-    for option in options:
-        if option not in accepted:
-            pytest.skip(f"{name} has no {option}")
     defaults = {"max_iter": 3, "tol": None, "random_state": 0}
     if None not in cls._parameter_constraints.get("tol", [None]):
         del defaults["tol"]
@@ -80,7 +99,6 @@ BAD_DATA = {
     "weights of two columns": ((X, Y, np.ones((40, 2))), "[Ss]ample.?weight"),
     "text weights": ((X, Y, np.full(40, "text")), "text"),
 }
-bad_data = pytest.mark.parametrize(("arguments", "message"), BAD_DATA.values(), ids=BAD_DATA)
 
 
 def is_unfitted(clf):

@@ -30,7 +30,7 @@ TOL = 1e-6
 # how intercepts are asked for, and the s of the reference
 INTERCEPTS = {
     "none": ({"fit_intercept": False}, 0.0),
-    "free": ({}, np.inf),
+    "free": ({"intercept_scaling": None}, np.inf),
     "penalised": ({"intercept_scaling": 2.0}, 2.0),
 }
 NAMES = np.array(["d", "b", "a", "c"])
@@ -164,7 +164,7 @@ def problems(draw):
 
 def asked(problem):
     s = problem.intercept_scaling
-    return {np.inf: {}, 0.0: {"fit_intercept": False}}.get(s, {"intercept_scaling": s})
+    return {"fit_intercept": s > 0, "intercept_scaling": s if 0 < s < np.inf else None}
 
 
 @given(problem=problems(), container=st.sampled_from([np.asarray, csr_array]))

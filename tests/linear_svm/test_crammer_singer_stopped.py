@@ -67,7 +67,7 @@ def test_warm_start_on_other_classes_or_by_another_way_starts_afresh():
 
 def test_time_limit():
     data = slow()
-    with pytest.warns(ConvergenceWarning, match=r"time_limit=0\.05 s: .*warm_start=True goes on"):
+    with pytest.warns(ConvergenceWarning, match=r"time_limit=0\.05 s: .*warm_start=True resumes"):
         fitted = machine(C=100.0, time_limit=0.05).fit(*data)
     assert fitted.stop_reason_ == "time_limit"
     assert fitted.history_

@@ -33,7 +33,8 @@ def test_the_sum_is_zero_within_bounds(squared, labels, at_bounds):
 def test_all_examples_at_their_bounds():
     """As many of both classes, and so small a C that no β is free."""
     C = 1e-4 / 3
-    clf = LinearSVC(loss="hinge", dual=True, C=C, random_state=0).fit(X, T)
+    options = {"loss": "hinge", "dual": True, "intercept_scaling": None, "random_state": 0}
+    clf = LinearSVC(C=C, **options).fit(X, T)
     assert clf.converged_
 
 

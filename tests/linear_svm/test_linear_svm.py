@@ -28,8 +28,9 @@ CLASSES = np.where(SCORE > 1.0, "b", "a")
 
 
 def model(loss, solver="interior", **options):
-    """With a gap that no test sees, and as many epochs as that takes."""
-    options = {"tol": 1e-8, "dual": SOLVERS[solver], "random_state": 0, **options}
+    """With a free intercept, a gap that no test sees, and as many epochs as that takes."""
+    free = {"intercept_scaling": None}
+    options = {"tol": 1e-8, "dual": SOLVERS[solver], "random_state": 0, **free, **options}
     options = {"max_iter": 100_000 if options["dual"] else 100, **options}
     return type(MODELS[loss])(**{**MODELS[loss].get_params(), **options})
 

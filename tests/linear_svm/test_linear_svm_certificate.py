@@ -18,7 +18,7 @@ from widemargin.reference.linear_svm import LOSSES, LinearProblem, primal, solve
 TOL = 1e-5
 INTERCEPTS = {  # the s of the reference
     0.0: {"fit_intercept": False},
-    np.inf: {},
+    np.inf: {"intercept_scaling": None},
     1.0: {"intercept_scaling": 1.0},
     10.0: {"intercept_scaling": 10.0},
 }

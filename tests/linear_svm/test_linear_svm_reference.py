@@ -22,7 +22,7 @@ SOLVERS = {  # how each is asked for; coordinate descent needs many epochs for a
 # how an intercept is asked for, and the s of the reference
 INTERCEPTS = {
     "none": ({"fit_intercept": False}, 0.0),
-    "free": ({}, np.inf),
+    "free": ({"intercept_scaling": None}, np.inf),
     "penalised": ({"intercept_scaling": 2.0}, 2.0),
 }
 CLASS_WEIGHT = {3: 0.5, 7: 2.0, 9: 1.5}
@@ -159,7 +159,8 @@ def test_both_weights_multiply(solver):
     X, y = data("binary", 90)
     parameters, _, of_class = weighing("class_weight", y)
     _, told, of_sample = weighing("sample_weight", y)
-    model = LinearSVC(loss="hinge", tol=TOL, **SOLVERS[solver], **parameters).fit(X, y, **told)
+    options = {"loss": "hinge", "tol": TOL, "intercept_scaling": None, **SOLVERS[solver]}
+    model = LinearSVC(**options, **parameters).fit(X, y, **told)
     problem = LinearProblem(X, np.where(y == 7, 1.0, -1.0), of_class * of_sample)
     value = primal(problem, model.coef_[0], float(model.intercept_[0]))
     assert_certified(model)
@@ -216,7 +217,8 @@ def test_regression(way, intercept, weights, form):
 @every_pair(way=ways(REGRESSION), epsilon=[0.0, 1.0], C=[1e-4, 1e-2, 100.0])
 def test_small_and_large_tubes(way, epsilon, C):
     X, t = data("regression", 90)
-    model = LinearSVR(C=C, epsilon=epsilon, tol=TOL, **way.options).fit(X, t)
+    free = {"intercept_scaling": None}
+    model = LinearSVR(C=C, epsilon=epsilon, tol=TOL, **free, **way.options).fit(X, t)
     problem, best = optimum("regression", way.loss, "none", np.inf, C, epsilon)
     assert_certified(model)
     value = primal(problem, np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))

@@ -58,7 +58,7 @@ def test_max_iter_warns_of_the_gap_and_warm_start_goes_on(name, dual):
     ) as caught:
         fitted.fit(X, y)
     assert caught[0].filename == __file__
-    assert re.search(r"raise max_iter.*warm_start=True goes on", str(caught[0].message))
+    assert re.search(r"raise max_iter.*warm_start=True resumes", str(caught[0].message))
     assert fitted.stop_reason_ == "max_iter"
     assert not fitted.converged_
     assert fitted.n_iter_ == 3
@@ -114,7 +114,7 @@ def slow():
 @every_solver
 def test_time_limit(dual):
     data = slow()
-    with pytest.warns(ConvergenceWarning, match=r"time_limit=0\.05 s: .*warm_start=True goes on"):
+    with pytest.warns(ConvergenceWarning, match=r"time_limit=0\.05 s: .*warm_start=True resumes"):
         fitted = LinearSVC(C=100.0, loss="hinge", dual=dual, time_limit=0.05).fit(*data)
     assert fitted.stop_reason_ == "time_limit"
     assert fitted.history_

@@ -1,4 +1,4 @@
-"""Gaters: what they learn, that they go on, stop and refuse what does not fit."""
+"""Gaters: what they learn, resuming, stopping, and errors."""
 
 import numpy as np
 import pytest
@@ -296,7 +296,7 @@ def test_few_and_no_examples():
     gates = gater.gates(X)
     assert_array_equal(gates[:, 3], 0)
     assert_allclose(gates.sum(1), 1)
-    gater.fit(X, partition=SIDE, outputs=outputs)  # and it goes on when that changes
+    gater.fit(X, partition=SIDE, outputs=outputs)  # it resumes when the subsets change
     assert_array_equal(gater.sizes_, [5, 5, 0, 0])
 
 

@@ -178,11 +178,11 @@ def test_experts_that_do_not_fit_are_refused(bad):
     assert_array_equal(trained.state.parameters, before)
 
 
-def test_a_likelihood_has_one_value_an_expert():
+def test_a_likelihood_has_one_value_per_expert():
     problem = Problem(1, "mse", K=3, C=2)
     problem.name = "likelihood"
     problem.experts = np.abs(problem.experts)
-    with pytest.raises(ValueError, match="one value an expert"):
+    with pytest.raises(ValueError, match="needs one value"):
         problem.train(STEPS["adam"])
 
 

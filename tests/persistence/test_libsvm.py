@@ -255,7 +255,7 @@ def test_a_loaded_model_cannot_go_on(path):
     model = SVC().fit(X, Y2)
     save_libsvm(model, path)
     loaded = load_libsvm(path).set_params(warm_start=True)
-    with pytest.warns(UserWarning, match="warm_start=True.*LIBSVM file.*began anew"):
+    with pytest.warns(UserWarning, match=r"warm_start=True.*starts afresh"):
         loaded.fit(X, Y2)
     assert_array_equal(loaded.n_iter_, model.n_iter_)
     with warnings.catch_warnings():

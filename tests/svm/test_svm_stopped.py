@@ -116,7 +116,7 @@ def test_warm_start_on_other_data_starts_afresh():
 def test_time_limit():
     data = slow()
     start = time.perf_counter()
-    with pytest.warns(ConvergenceWarning, match=r"time_limit=0\.3 s: .*warm_start=True goes on"):
+    with pytest.warns(ConvergenceWarning, match=r"time_limit=0\.3 s: .*warm_start=True resumes"):
         fitted = SVC(C=100.0, time_limit=0.3).fit(*data)
     assert time.perf_counter() - start < 5.0
     assert fitted.stop_reason_ == "time_limit"

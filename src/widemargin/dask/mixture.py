@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import dask
 import numpy as np
 from dask import delayed, is_dask_collection
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from widemargin._typing import FloatArray
+from widemargin._typing import FloatArray, IntArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster, ClusterLost, connected
 from widemargin.dask.data import (
@@ -259,33 +259,43 @@ class ClusterMixture(HardMixture):
             weights = statistics.count / (len(statistics.classes) * statistics.class_counts)
             names = statistics.classes.tolist()
             local.class_weight = dict(zip(names, weights.tolist(), strict=True))
-        model, task = delayed(local), delayed(make_block)
-
-        def blocks(chunks: list[tuple[Any, ...]], fraction: float) -> list[Any]:
-            calls = [
-                task(model, targets, fraction, seed, c, *rows) for c, rows in enumerate(chunks)
-            ]
-            return cluster.compute(calls)
-
         given = validation[0] is not None
         split = self.validation_fraction if self.early_stopping and not given else 0.0
-        made = blocks(chunks, split)
-        sizes = cluster.gather(cluster.map("size", tasks.sizes, made))
-        kept = [c for c, (size, _) in enumerate(sizes) if size]
-        train = [made[c] for c in kept]
-        held_out = train if self.early_stopping else []
+        blocks, sizes = _blocks(cluster, chunks, local, targets, split, seed)
+        held_out, sizes_val = blocks if self.early_stopping else [], sizes
         if given:
-            held_out = blocks(row_chunks(*validation, names=VALIDATION_NAMES), 1.0)
-            sizes_val = cluster.gather(cluster.map("size", tasks.sizes, held_out))
-        else:
-            sizes_val = sizes
-        if self.early_stopping and not sum(size for _, size in sizes_val):
+            if is_classifier(self):
+                local.class_weight = None  # weights of classes are for training
+            rows = row_chunks(*validation, names=VALIDATION_NAMES)
+            held_out, sizes_val = _blocks(cluster, rows, local, targets, 1.0, seed)
+        if self.early_stopping and not sizes_val[:, 1].any():
             raise ValueError(
                 "there are no validation examples with a weight above zero; raise "
                 f"validation_fraction={self.validation_fraction}, or give other X_val and y_val"
             )
         scaled = statistics.scaled_inputs(self._fitted_scaling())
-        return ClusterData(train, np.array([sizes[c][0] for c in kept]), held_out, scaled)
+        return ClusterData(blocks, sizes[:, 0], held_out, scaled)
+
+
+def _blocks(
+    cluster: Cluster,
+    chunks: list[tuple[Any, ...]],
+    model: Any,
+    targets: Targets,
+    validation_fraction: float,
+    seed: int,
+) -> tuple[list[Any], IntArray]:
+    """Futures of non-empty blocks, and their numbers of training and validation examples."""
+    shared, task = delayed(model), delayed(make_block)
+    made = cluster.compute(
+        [
+            task(shared, targets, validation_fraction, seed, index, *rows)
+            for index, rows in enumerate(chunks)
+        ]
+    )
+    sizes = np.array(cluster.gather(cluster.map("sizes", tasks.sizes, made)))
+    kept = np.flatnonzero(sizes.any(axis=1))
+    return [made[index] for index in kept], sizes[kept]
 
 
 def _lost(error: ClusterLost, kept: str) -> str:

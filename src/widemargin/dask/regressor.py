@@ -44,7 +44,7 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
         Which expert an example prefers: the one with the largest gate, or the one with the largest
         posterior P(k | x, y). "auto" follows the gater's algorithm.
     gater_rows : int or None, default=None
-        How many examples train a global gater at most; they are drawn anew in each iteration, the
+        How many examples train a global gater at most; each iteration draws new ones, the
         same fraction from each block. None uses all; unlike locally this is the default, because
         the workers share the work.
     gate_tolerance : float, default=0.001

@@ -12,9 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.dask.data import ClusterBlock
+from widemargin.mixtures.gaters import mlp_passes
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
-from widemargin.mixtures.gaters.mlp_passes import EpochSpan, GaterCopy, pass_over_block
+from widemargin.mixtures.gaters.mlp import MixedExamples
+from widemargin.mixtures.gaters.mlp_passes import EpochSpan, GaterCopy
 from widemargin.mixtures.hard.example_block import ExampleBlock, concatenated, stacked_rows
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert
 from widemargin.mixtures.hard.learner import MixtureSettings
@@ -179,7 +181,18 @@ def pass_over(
     span: EpochSpan,
 ) -> GaterCopy:
     """Step 3 for one block, by gradient."""
-    return pass_over_block(copy, outputs.examples(block), outputs.outputs, criterion, span)
+    examples = outputs.examples(block)
+    count, targets = len(examples), examples.targets
+    mixed = MixedExamples(
+        examples.X,
+        np.zeros((count, 1)) if criterion == "likelihood" else targets.columns,
+        examples.weights,
+        np.arange(count),
+        experts=outputs.outputs,
+        criterion=criterion,
+        error_scale=targets.error_scale,
+    )
+    return mlp_passes.pass_over(copy, mixed, span)
 
 
 def fit_gater(
@@ -280,10 +293,10 @@ def measure(
 
 
 def validation_sums(
-    block: ClusterBlock | None, gater: Gater, experts: Experts, gate_tolerance: float
+    block: ClusterBlock, gater: Gater, experts: Experts, gate_tolerance: float
 ) -> FloatArray:
     """Sums of criterion, errors and weights of the validation examples."""
-    if block is None or block.validation is None:
+    if block.validation is None:
         return np.zeros(3)
     examples = block.validation
     m = experts.mixture(examples.X, gater.gates(examples.X), gate_tolerance)

@@ -10,6 +10,7 @@ import numpy as np
 
 from widemargin import _core
 from widemargin._typing import FloatArray
+from widemargin.linear_svm.forecast import falls_to_come
 from widemargin.linear_svm.problem import Certificate, LinearProblem
 
 __all__ = ["FIRST_CHECK", "FREE", "OPERATIONS_PER_CALL", "Average", "dual_descent"]
@@ -76,7 +77,7 @@ def dual_descent(
     average = Average(len(w) + 1)
     at_once = max(1, int(OPERATIONS_PER_CALL / examples.operations))
     epochs, enough = min(FIRST_CHECK, most), NEVER  # when the next certificate is due
-    forecast = _Forecast(tol, count)
+    schedule = _CertificateSchedule(tol, count)
     while True:
         before = course.epoch
         visits = _core.dual_epochs(
@@ -104,11 +105,11 @@ def dual_descent(
         certificate = problem.certify(beta.copy(), examples.from_core(w), point)
         yield certificate, operations + PASSES * count, done
         relative = problem.relative(certificate.gap, certificate.primal)
-        epochs, enough = most, forecast.due(course.visits, relative)
+        epochs, enough = most, schedule.due(course.visits, relative)
 
 
-class _Forecast:
-    """When to look at the gap again: it falls exponentially, about."""
+class _CertificateSchedule:
+    """Decides when to measure the gap again."""
 
     def __init__(self, tol: float, count: int) -> None:
         self.tol, self.count = tol, count
@@ -119,7 +120,7 @@ class _Forecast:
         usual = max(LEAST * self.count, CHECKS * visits)
         more, fall = usual, self.gap / gap if gap > 0 else 1.0
         if 1.0 < fall < np.inf and 0.0 < self.tol < gap:
-            needed = (visits - self.visits) * np.log(gap / self.tol) / np.log(fall)
+            needed = (visits - self.visits) * falls_to_come(gap, fall, self.tol)
             more = min(max(needed, NEARER * usual), FURTHER * usual)
         self.visits, self.gap = visits, gap
         return visits + int(more)

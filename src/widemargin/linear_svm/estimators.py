@@ -16,21 +16,22 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.inputs.labels import check_labels, example_weights
+from widemargin.inputs.labels import check_labels
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.machine import LinearMachine
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
 from widemargin.linear_svm.problem import LinearProblem, Problem
+from widemargin.training.certified import CertifiedClassifier, CertifiedRegressor
+from widemargin.training.outputs import decision_values
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
 
-class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
+class LinearSVC(CertifiedClassifier, LinearMachine):
     r"""Linear support vector classifier, at any size.
 
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \ell(1 - y_l (w \cdot x_l + b)), \qquad
@@ -58,8 +59,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         the right one shall lead the others by 1.
     fit_intercept : bool, default=True
         Whether to fit b.
-    intercept_scaling : float or None, default=None
-        None: b is free, as in `SVC`. A number s: b is penalised by ½ (b/s)², as in LIBLINEAR.
+    intercept_scaling : float or None, default=1.0
+        A number s: b is penalised by ½ (b/s)², as in scikit-learn. None: b is free, as in `SVC`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply C.
     verbose : int, default=0
@@ -145,7 +146,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         C: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
+        intercept_scaling: float | None = 1.0,
         class_weight: ArrayLike = None,
         verbose: int = 0,
         random_state: ArrayLike = None,
@@ -172,7 +173,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.warm_start = warm_start
 
-    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         if self.multi_class == "crammer_singer" and self.dual is False:
             raise ValueError(
                 "dual=False: multi_class='crammer_singer' is solved by its dual only; "
@@ -181,11 +182,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
         return X, y
-
-    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        return example_weights(
-            X, y, sample_weight, self.class_weight, self.classes_, every_class=True
-        )
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         if self.multi_class == "crammer_singer":
@@ -216,8 +212,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             The outputs.
         """
-        out = self._outputs(X)
-        return out[:, 0] if out.shape[1] == 1 else out
+        return decision_values(self._outputs(self._check_predict(X)))
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each example.
@@ -232,12 +227,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The classes.
         """
-        out = self._outputs(X)
-        codes = (out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(axis=1)
-        return self.classes_[codes]
+        return self._decide(self._outputs(self._check_predict(X)))
 
 
-class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
+class LinearSVR(CertifiedRegressor, LinearMachine):
     r"""Linear support vector regression, at any size.
 
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
@@ -294,7 +287,7 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         C: float = 1.0,
         loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
-        intercept_scaling: float | None = None,
+        intercept_scaling: float | None = 1.0,
         dual: bool | str = "auto",
         verbose: int = 0,
         random_state: ArrayLike = None,
@@ -319,12 +312,9 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.warm_start = warm_start
 
-    def _validate(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         X, y = validate_data(self, X, y, y_numeric=True, **self._input_options)
         return X, np.asarray(y, dtype=np.float64)
-
-    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        return example_weights(X, y, sample_weight, None, None)
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         epsilon, intercept = float(self.epsilon), self._intercept
@@ -346,4 +336,4 @@ class LinearSVR(RegressorMixin, LinearMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The outputs.
         """
-        return self._outputs(X)[:, 0]
+        return self._decide(self._outputs(self._check_predict(X)))

@@ -23,7 +23,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from widemargin._typing import FloatArray
 from widemargin.linear_svm.problem import Certificate, LinearProblem
 
-__all__ = ["Trail", "interior_point"]
+__all__ = ["PathPoint", "interior_point"]
 
 FIXED = 1e30  # the penalty of an intercept that is not wanted
 STEP = 0.995  # of the way to the nearest bound
@@ -33,23 +33,23 @@ EARLY = 3.0  # certificates are tried from this multiple of tol on
 
 
 @dataclass
-class Trail:
-    r"""A point on the way to one problem, from which the next one of a path starts.
+class PathPoint:
+    r"""An iterate of one problem, from which the problem of the next C of a path starts.
 
     With α times τ = C'/C, all products grow by τ, and only :math:`R v = \sum \sigma \alpha x`
-    no longer holds: by (τ − 1) w, which is a gap of ½ (τ − 1)² ‖w‖². The point of the way whose
+    no longer holds: it is off by (τ − 1) w, which is a gap of ½ (τ − 1)² ‖w‖². The iterate whose
     products are about as large is the right one. Closer to the bounds, steps would be short.
     """
 
-    point: tuple[FloatArray, ...] | None = None  # v, α, s, ξ
-    c: FloatArray | None = None
-    ahead: float = 1.0  # τ of the next problem
+    iterate: tuple[FloatArray, ...] | None = None  # v, α, s, ξ
+    c: FloatArray | None = None  # of its problem
+    next_ratio: float = 1.0  # τ of the next problem
 
 
 class _Iterate:
     """v, and for each side of each example α, s and ξ."""
 
-    def __init__(self, problem: LinearProblem, trail: Trail | None) -> None:
+    def __init__(self, problem: LinearProblem, start: PathPoint | None) -> None:
         self.problem, self.design = problem, problem.inputs.design
         if problem.labels:
             self.sign = np.sign(problem.target)[None]
@@ -60,13 +60,13 @@ class _Iterate:
         self.penalty = np.ones(self.design.columns)  # R
         self.penalty[-1] = 1.0 / problem.intercept if problem.intercept > 0 else FIXED
         self.bounded = not problem.squared
-        if trail is not None and trail.point is not None and trail.c is not None:
-            self.v, alpha, self.s, self.xi = trail.point
-            self.alpha = alpha * (problem.c / trail.c)
+        if start is not None and start.iterate is not None and start.c is not None:
+            self.v, alpha, self.s, self.xi = start.iterate
+            self.alpha = alpha * (problem.c / start.c)
         else:
             self.v = np.zeros(self.design.columns)
         self.f = self.design.outputs(self.v)
-        if trail is None or trail.point is None:
+        if start is None or start.iterate is None:
             size = float(np.abs(self.margin).mean()) or 1.0  # of targets, and so of s; α is as c
             self._centre(problem.c * (size if self.bounded else size**2))
 
@@ -204,7 +204,7 @@ def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
 def interior_point(
     problem: LinearProblem,
     tol: float,
-    trail: Trail | None = None,
+    path_point: PathPoint | None = None,
     last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[Certificate | None]:
     """Iterates towards the solution: a certificate, or None where there is none yet.
@@ -215,8 +215,8 @@ def interior_point(
         The problem.
     tol : float
         The relative gap at which certificates begin to be worth their passes.
-    trail : Trail, optional
-        Where to start, and where to leave a point for the next problem of a path.
+    path_point : PathPoint, optional
+        Where to start, and where to leave an iterate for the next problem of a path.
     last : callable
         Whether nothing will follow after this iteration: then a certificate is worth its passes.
 
@@ -225,13 +225,13 @@ def interior_point(
     Certificate or None
         After each iteration. The end comes only where rounding hides the way on.
     """
-    iterate, wanted = _Iterate(problem, trail), EARLY * tol
-    left = trail is None
+    iterate, wanted = _Iterate(problem, path_point), EARLY * tol
+    left = path_point is None
     while iterate.advance():
         relative = problem.relative(iterate.products, iterate.cost)
-        if trail is not None and not left:
-            trail.point, trail.c = iterate.point, problem.c
-            left = iterate.products <= NEAR * iterate.shift(trail.ahead)
+        if path_point is not None and not left:
+            path_point.iterate, path_point.c = iterate.point, problem.c
+            left = iterate.products <= NEAR * iterate.shift(path_point.next_ratio)
         if relative > wanted:
             yield iterate.certify() if last() else None
             continue

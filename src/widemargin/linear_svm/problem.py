@@ -94,6 +94,11 @@ class Problem(ABC):
         """Of β."""
         return (self.inputs.count, *self.outputs)
 
+    @property
+    def w_shape(self) -> tuple[int, ...]:
+        """Of w."""
+        return (*self.outputs, self.inputs.width)
+
     @cached_property
     def scale(self) -> float:
         """A cost so small that it counts as none: that of w = 0 and b = 0, times rounding."""

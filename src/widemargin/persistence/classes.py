@@ -12,9 +12,9 @@ __all__ = ["CLASSES", "find_class", "public_name"]
 _EXPORTS = {
     "widemargin": (
         "HardMixtureClassifier HardMixtureRegressor HatEncoder KernelPerceptron LinearSVC "
-        "LinearSVCCV LinearSVR MLPClassifier MLPRegressor MarginPerceptron "
+        "LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor MarginPerceptron "
         "MixtureOfExpertsClassifier MixtureOfExpertsRegressor NilssonMLPClassifier NuSVC NuSVR "
-        "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SimpleMLPClassifier"
+        "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SVRCV SimpleMLPClassifier"
     ),
     "widemargin.dask": "HardMixtureClassifier HardMixtureRegressor",
     "widemargin.mixtures": "EstimatorGater GaussianGater MLPGater UniformGater",

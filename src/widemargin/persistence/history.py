@@ -92,6 +92,12 @@ MARGIN = Changes(
     attributes={"margin_": "geometric_margin_"}, records={"margin": "geometric_margin"}
 )
 
+#: Kernel SVMs; those loaded from a LIBSVM file noted that, now they have no training set.
+KERNEL_SVM = Changes(attributes={"_wide": "_double_precision", "_from_libsvm": None})
+
+#: Linear SVMs.
+LINEAR_SVM = SCALING | Changes(attributes={"_former": "_last_solution"})
+
 #: Classifiers that measured a margin where it means nothing.
 NO_MARGIN = Changes(attributes={"margin_": None}, records={"margin": None})
 
@@ -104,12 +110,18 @@ def _network_decays(parameters: dict[str, Any], state: dict[str, Any]) -> dict[s
     per_step = parameters.get("solver") == "adamw"
     if alpha is None or (mu is None and nu is None and not per_step):
         return rest
-    if batch == "auto":
-        rows = [dict(record["items"])["rows"] for record in state.get("history_", [])]
-        batch = min(200, max(rows, default=200))
+    batch = _batch_rows(batch, state)
     unless_given = alpha * batch if per_step else alpha
     hidden, output = (unless_given if decay is None else decay * batch for decay in (nu, mu))
     return rest | {"alpha": hidden, "output_alpha": None if output == hidden else output}
+
+
+def _batch_rows(batch_size: Any, state: dict[str, Any]) -> int:
+    """Examples per step of a network; "auto" is 200, or all if there are fewer."""
+    if batch_size != "auto":
+        return int(batch_size)
+    rows = [dict(record["items"]).get("rows", 200) for record in state.get("history_", [])]
+    return min(200, max(rows, default=200))
 
 
 #: Multi-layer perceptrons with scikit-learn's parameters.
@@ -125,6 +137,53 @@ NETWORK = Changes(
     convert=_network_decays,
 )
 
+#: Gaters and soft mixtures, which are trained by gradient.
+STEPS = Changes(
+    parameters={"alpha": "mu", "learning_rate": "schedule", "learning_rate_init": "learning_rate"}
+)
+
+
+def _gater_decay(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """The decay per step; it was a multiple of 1 / batch size, except for AdamW."""
+    decay, batch = (_plain(parameters.get(name)) for name in ("mu", "batch_size"))
+    if not decay or parameters.get("solver") == "adamw":
+        return parameters
+    return parameters | {"mu": decay / _batch_rows(batch, state)}
+
+
+def _mixture_scaling(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Replaces the scaler of scikit-learn in a fitted mixture by the statistics that it kept."""
+    if "_scaler" not in state:
+        return parameters
+    scaler, width = state.pop("_scaler"), _plain(state["n_features_in_"])
+    kept: dict[str, Any] = {"kind": None, "mean": [0.0] * width, "variance": [1.0] * width}
+    if scaler is not None:
+        found = scaler["state"]
+        kind = "standard" if scaler["class"].endswith("StandardScaler") else "minmax"
+        dense = kind == "minmax" and "data_min_" in found
+        centre = dense or scaler["params"].get("with_mean", False)
+        kept |= {"kind": kind, "centre": centre}
+        if kind == "standard":
+            kept |= {"mean": found["mean_"], "variance": found["var_"]}
+        else:
+            low, high = ("data_min_", "data_max_") if dense else ("max_abs_", "max_abs_")
+            kept |= {"low": found[low], "high": found[high]}
+    state["_scaling_state"] = {"kind": "dict", "items": _pairs(kept)}
+    return parameters
+
+
+#: Hard mixtures.
+HARD_MIXTURE = Changes(
+    parameters={"n_iter": "max_iter", "capacity": "balance", "scale": "scaling"},
+    attributes={"_speech": "_output_format"},
+    convert=_mixture_scaling,
+)
+
+#: Soft mixtures.
+SOFT_MIXTURE = (
+    SCALING | STEPS | Changes(parameters={"n_hidden": "n_units", "gater_units": "n_gater_units"})
+)
+
 #: Present name of a class -> its changes since format 1.
 CHANGES: dict[str, Changes] = {
     f"widemargin.{name}": changes
@@ -134,10 +193,17 @@ CHANGES: dict[str, Changes] = {
         "MarginPerceptron": SCALING | MARGIN,
         "SGDSVC": SCALING | MARGIN | Changes(attributes={"objective_": None}),
         "KernelPerceptron": SCALING | NO_MARGIN | Changes(attributes={"_squared_norm": None}),
+        # kernel SVMs
+        "SVC": KERNEL_SVM,
+        "SVCCV": KERNEL_SVM,
+        "NuSVC": KERNEL_SVM,
+        "SVR": KERNEL_SVM,
+        "NuSVR": KERNEL_SVM,
+        "OneClassSVM": KERNEL_SVM,
         # linear SVMs
-        "LinearSVC": SCALING,
-        "LinearSVR": SCALING,
-        "LinearSVCCV": SCALING,
+        "LinearSVC": LINEAR_SVM,
+        "LinearSVR": LINEAR_SVM,
+        "LinearSVCCV": LINEAR_SVM,
         # multi-layer perceptrons
         "MLPClassifier": SCALING | MARGIN | NETWORK,
         "MLPRegressor": SCALING | NETWORK,
@@ -145,9 +211,13 @@ CHANGES: dict[str, Changes] = {
         "NilssonMLPClassifier": SCALING | MARGIN,
         "HatEncoder": SCALING | Changes(attributes={"mean_": "offset_"}),
         # mixtures
-        "MixtureOfExpertsClassifier": SCALING,
-        "MixtureOfExpertsRegressor": SCALING,
-        "MLPGater": SCALING,
+        "HardMixtureClassifier": HARD_MIXTURE,
+        "HardMixtureRegressor": HARD_MIXTURE,
+        "dask.HardMixtureClassifier": HARD_MIXTURE,
+        "dask.HardMixtureRegressor": HARD_MIXTURE,
+        "MixtureOfExpertsClassifier": SOFT_MIXTURE,
+        "MixtureOfExpertsRegressor": SOFT_MIXTURE,
+        "MLPGater": SCALING | STEPS | Changes(convert=_gater_decay),
         "GaussianGater": SCALING,
     }.items()
 }

@@ -10,7 +10,6 @@ positive for the class whose label comes first; of more than two classes there i
 pair, and the layout of the coefficients is that of `SVC.dual_coef_`. Labels are integers.
 """
 
-import warnings
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -20,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._runtime.files import PathLike, atomic_path, checked_sparse
+from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.persistence.libsvm_file import KERNELS, LARGEST, Content
 from widemargin.svm.machine import KernelMachine
@@ -41,8 +41,8 @@ def save_libsvm(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted `SVC`, `SVCCV`, `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM`, of widemargin or of
-        scikit-learn. Its kernel must be a named or a precomputed one, and of more than two
+        A fitted `SVC`, `SVCCV`, `NuSVC`, `SVR`, `SVRCV`, `NuSVR` or `OneClassSVM`, of widemargin
+        or of scikit-learn. Its kernel must be a named or a precomputed one, and of more than two
         classes, each pair must have its machine.
     path : str or path
         File to write. It is replaced only when the new file is complete.
@@ -142,12 +142,11 @@ def _labels(classes: Any) -> list[int]:
     numbers = classes.dtype.kind in "iuf"
     if numbers and np.all(np.abs(classes) <= LARGEST) and np.all(classes == np.trunc(classes)):
         return [int(label) for label in classes]
-    warnings.warn(
+    warn_caller(
         f"the classes {classes.tolist()!r} are not integers of 32 bits, as LIBSVM needs; they are "
         f"saved as 0 to {len(classes) - 1}, in this order. "
         f"load_libsvm(path, classes={classes.tolist()!r}) gives them back",
         UserWarning,
-        stacklevel=4,
     )
     return list(range(len(classes)))
 
@@ -226,8 +225,8 @@ def load_libsvm(
             raise ValueError(f"classes={classes!r}, but {path} has no classes; leave it out")
         chosen, model._n_support = np.arange(n), np.array([n], dtype=np.int32)
     model.dual_coef_, model.intercept_ = np.ascontiguousarray(coef), -rho
-    model.gamma_, model._wide = float(content.parameters.get("gamma", 0.0)), None
-    model.history_, model._from_libsvm = [], True
+    model.gamma_, model._double_precision = float(content.parameters.get("gamma", 0.0)), None
+    model.history_ = []
     _set_vectors(model, content, chosen, n_features)
     if content.kind == "one_class":
         model.offset_ = -model.intercept_
@@ -293,4 +292,4 @@ def _set_vectors(model: Any, content: Content, chosen: Any, n_features: int | No
     sparse = 2 * vectors.nnz < n * width
     model.support_, model.support_vectors_ = np.arange(n), vectors if sparse else vectors.toarray()
     if n and model._kernel.needs_double(vectors, float(np.abs(model.dual_coef_).max()), model.tol):
-        model._wide = True
+        model._double_precision = True

@@ -10,7 +10,8 @@ With :math:`f_k(x) = w_k \cdot x + b_k` and classes :math:`y_i \in \{0, \dots, K
         - \frac{s^2}{2} \sum_k \Big(\sum_i B_{ik}\Big)^2
 
 where :math:`B_{ik} \le 0` for :math:`k \ne y_i`, each row of B has sum 0, and
-:math:`B_{i y_i} \le c_i`. s is as in `reference_linear_svm`: with ∞ the columns have sum 0 too.
+:math:`B_{i y_i} \le c_i`. s is as in `widemargin.reference.linear_svm`: with ∞ each column has
+sum 0 too.
 """
 
 from dataclasses import dataclass
@@ -19,13 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin._typing import FloatArray, IntArray
-from widemargin.linear_svm.circulation import circulation
 from widemargin.reference.interior_point import interior_point
 from widemargin.reference.linear_svm import ROUNDING, Certificate, augmented
 
-__all__ = ["CrammerSingerProblem", "CrammerSingerSolution", "crammer_singer_certificate"]
-__all__ += ["crammer_singer_dual", "crammer_singer_feasible", "crammer_singer_primal"]
-__all__ += ["solve_crammer_singer"]
+__all__ = ["CrammerSingerProblem", "CrammerSingerSolution", "circulation"]
+__all__ += ["crammer_singer_certificate", "crammer_singer_dual", "crammer_singer_feasible"]
+__all__ += ["crammer_singer_primal", "solve_crammer_singer"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,34 @@ def crammer_singer_feasible(problem: CrammerSingerProblem, beta: FloatArray) -> 
         alpha *= np.divide(circulation(A), A, out=np.zeros_like(A), where=A > 0)[problem.y]
     beta = problem.own * alpha.sum(axis=1)[:, None] - alpha
     return beta
+
+
+def circulation(A: FloatArray) -> FloatArray:
+    """Lower a flow from class to class until as much enters each class as leaves it.
+
+    A flow is made of cycles, which are kept, and of paths that end somewhere, which are not.
+
+    Examples
+    --------
+    >>> circulation(np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 0.0]]))
+    array([[0., 1., 0.],
+           [0., 0., 2.],
+           [1., 1., 0.]])
+    """
+    rest, kept = A.copy(), np.zeros_like(A)
+    while rest.any():
+        walk = [int(np.argmax(rest.sum(axis=1)))]
+        while rest[walk[-1]].any() and (after := int(np.argmax(rest[walk[-1]]))) not in walk:
+            walk.append(after)
+        if not rest[walk[-1]].any():  # nothing leaves this class, so nothing may enter it
+            rest[:, walk[-1]] = 0.0
+            continue
+        cycle = walk[walk.index(after) :]
+        steps = cycle, [*cycle[1:], cycle[0]]  # from, to
+        least = rest[steps].min()
+        rest[steps] -= least
+        kept[steps] += least
+    return kept
 
 
 def crammer_singer_certificate(

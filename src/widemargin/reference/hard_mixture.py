@@ -1,8 +1,8 @@
 r"""Hard mixtures of experts in NumPy, as short as in Chapter 6, for reading and checks.
 
-L examples, K experts, C outputs: gates `g` of shape (L, K), what the experts say `f` of shape
-(L, K, C). A partition gives the expert of each example. Probabilities are logarithms where they
-may be too small: ``log_p[l, k]`` is log P(y | x, k) of the right class, ``log_density[l, k]`` is
+There are L examples, K experts and C outputs: gates `g` of shape (L, K), outputs of the experts `f`
+of shape (L, K, C). A partition holds the expert of each example. Probabilities that may underflow
+are logarithms: ``log_p[l, k]`` is log P(y | x, k) of the correct class, ``log_density[l, k]`` is
 log P(x | k).
 """
 
@@ -29,11 +29,11 @@ __all__ = [
     "posterior",
 ]
 
-SMALLEST = 1e-37  # a likelihood below counts as this one, without a slope
+SMALLEST = 1e-37  # a smaller likelihood counts as this, with derivative 0
 
 
 def mixture(g: FloatArray, f: FloatArray) -> FloatArray:
-    r"""(6.1), :math:`\sum_k g_k f_k`, a row an example.
+    r"""(6.1), :math:`\sum_k g_k f_k`, one row per example.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def log_softmax(z: FloatArray) -> FloatArray:
 
 
 def bayes(log_density: FloatArray, prior: FloatArray) -> FloatArray:
-    r"""(6.4), log P(k | x): the gates of experts that have a density each.
+    r"""(6.4), log P(k | x): gates from one density per expert.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def bayes(log_density: FloatArray, prior: FloatArray) -> FloatArray:
 
 
 def posterior(log_g: FloatArray, log_p: FloatArray) -> FloatArray:
-    r"""(6.5), log P(k | x, y): the gates when the class is known too.
+    r"""(6.5), log P(k | x, y): the gates when the class is known.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def posterior(log_g: FloatArray, log_p: FloatArray) -> FloatArray:
 def assign(scores: FloatArray) -> IntArray:
     """Step 4 of Algorithm 6.1, step 5 of 6.2: a balanced partition.
 
-    Each example, one after the other, goes to the first expert of its list, sorted by descending
-    scores, that has less than L/K + 1 examples (of equal scores the first expert's is first).
+    In turn, each example is assigned to the expert with the largest score among those with fewer
+    than L/K + 1 examples. The first of equal scores wins.
 
     Examples
     --------
@@ -167,11 +167,11 @@ def criterion(
 def mistakes(
     name: str, y: FloatArray, m: FloatArray, scale: FloatArray | None = None
 ) -> FloatArray:
-    r"""What the mixture's outputs m count as errors, a value an example.
+    r"""The error of each example, for outputs m of the mixture.
 
-    - likelihood: 1 where P(y | x) ≤ 1/2, that is a mistake when there are two classes;
+    - likelihood: 1 where P(y | x) ≤ 1/2, which is a wrong class if there are two;
     - with `scale`: :math:`\sum_c s_c (y_c - m_c)^2`;
-    - otherwise 1 where the sign (C = 1) or the largest output is not that of y.
+    - otherwise 1 where the sign (C = 1) or the largest output differs from that of y.
 
     Examples
     --------
@@ -190,12 +190,12 @@ def mistakes(
 
 
 def logistic(f: FloatArray, y: FloatArray, a: float, w: float) -> FloatArray:
-    r"""log P(y | x) of a machine's output f(x): a logistic function (Platt 1999).
+    r"""log P(y | x) from the output f(x) of a machine: a logistic function (Platt 1999).
 
     .. math:: P(y \mid x) = \frac{1}{1 + e^{y (a - w f(x))}}
 
-    Before (6.10) it is printed with a − y w f, whose two probabilities add up to one for a = 0
-    alone; for y = 1 both are the same.
+    The thesis, before (6.10), has a − y w f instead. Then the two probabilities add up to one only
+    for a = 0. For y = 1 both formulas agree.
 
     Examples
     --------
@@ -206,9 +206,9 @@ def logistic(f: FloatArray, y: FloatArray, a: float, w: float) -> FloatArray:
 
 
 def fit_logistic(f: FloatArray, y: FloatArray, *, steps: int = 50) -> tuple[float, float]:
-    r"""a and w of the least :math:`-\sum_l \log P(y_l | x_l)` (6.10), by Newton's method.
+    r"""a and w that minimise :math:`-\sum_l \log P(y_l | x_l)` (6.10), by Newton's method.
 
-    Finite only if the outputs do not separate the classes.
+    They are finite only if the outputs do not separate the classes.
 
     Examples
     --------
@@ -253,9 +253,9 @@ class Gaussians(NamedTuple):
 def em_step(
     gaussians: Gaussians, X: FloatArray, weights: FloatArray | None = None, floor: float = 0.0
 ) -> Gaussians:
-    r"""One step of EM (Dempster et al. 1977): the likelihood of the examples does not fall.
+    r"""One step of EM (Dempster et al. 1977), which never lowers the likelihood of the examples.
 
-    `floor` is added to variances, as scikit-learn's `reg_covar`; with it the likelihood may.
+    `floor` is added to variances, as `reg_covar` of scikit-learn; with it, the likelihood may fall.
 
     Examples
     --------

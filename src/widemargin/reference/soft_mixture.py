@@ -1,15 +1,15 @@
-r"""The soft mixture of experts in NumPy: criteria, posteriors, gradients; to read, and for checks.
+r"""The soft mixture of experts in NumPy: criteria, posteriors, gradients; for reading and checks.
 
-With experts :math:`f_k` and a gater, both networks of `widemargin.reference.mlp`, and gates that
-are the soft-max of the gater's outputs,
+Experts :math:`f_k` and the gater are networks of `widemargin.reference.mlp`. The gates are the
+softmax of the gater's outputs,
 
 .. math:: g_k(x) = \frac{e^{\tilde g_k(x)}}{\sum_j e^{\tilde g_j(x)}}, \qquad
           f(x) = \sum_k g_k(x) f_k(x) \quad (3.18), \qquad
           P(y|x) = \sum_k g_k(x) P(y|x, k) \quad (6.2).
 
-Experts of ``"logistic"`` have one output and :math:`y = \pm1`; those of ``"softmax"`` an output a
-class; those of ``"gaussian"`` an output a target, and the logarithms of the variances
-:math:`\sigma^2`, which all experts have in common.
+``"logistic"`` experts have one output and :math:`y = \pm1`. ``"softmax"`` experts have one output
+per class. ``"gaussian"`` experts have one output per target, and share the logarithms of the
+variances :math:`\sigma^2`.
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Mixture:
 
 
 def gates(mixture: Mixture, X: FloatArray) -> FloatArray:
-    """g_k(x), a row an example: positive, and their sum is 1 (3.19).
+    """g_k(x), one row per example: positive, and their sum is 1 (3.19).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def gates(mixture: Mixture, X: FloatArray) -> FloatArray:
 
 
 def log_densities(mixture: Mixture, X: FloatArray, y: FloatArray, kind: str) -> FloatArray:
-    """log P(y_l | x_l, k), a row an example."""
+    """log P(y_l | x_l, k), one row per example."""
     found = []
     for expert in mixture.experts:
         f = outputs(expert, X)
@@ -71,7 +71,7 @@ def posteriors(mixture: Mixture, X: FloatArray, y: FloatArray, kind: str) -> Flo
 
 
 def _target_signs(mixture: Mixture, y: FloatArray, kind: str) -> FloatArray:
-    """±1 a class, a row an example; values as they are."""
+    """±1 for each class, one row per example; values are unchanged."""
     if kind == "softmax":
         return np.asarray(2 * np.eye(len(mixture.experts[0].biases[-1]))[y.astype(int)] - 1)
     return y.reshape(len(y), -1)
@@ -85,8 +85,8 @@ def criterion(
     if likelihood:
         return np.asarray(-np.log(np.sum(g * np.exp(log_densities(mixture, X, y, kind)), axis=1)))
     f = sum(g[:, [k]] * outputs(expert, X) for k, expert in enumerate(mixture.experts))
-    said = f if kind == "gaussian" else np.tanh(f)
-    return np.asarray(np.sum((_target_signs(mixture, y, kind) - said) ** 2, axis=1) / 2)
+    predicted = f if kind == "gaussian" else np.tanh(f)
+    return np.asarray(np.sum((_target_signs(mixture, y, kind) - predicted) ** 2, axis=1) / 2)
 
 
 def expected(
@@ -120,21 +120,21 @@ def gradients(
     w = np.ones(len(X)) if sample_weight is None else sample_weight
     w = (w / len(X))[:, None]
     g = gates(mixture, X)
-    said = [outputs(expert, X) for expert in mixture.experts]
+    fs = [outputs(expert, X) for expert in mixture.experts]
     variance_slope = np.zeros_like(mixture.log_variance)
     if likelihood:
         h = posteriors(mixture, X, y, kind) if h is None else h
         gater_slope = g - h
-        slopes = [-h[:, [k]] * _log_density_slope(mixture, f, y, kind) for k, f in enumerate(said)]
-        for k, f in enumerate(said if kind == "gaussian" else []):
+        slopes = [-h[:, [k]] * _log_density_slope(mixture, f, y, kind) for k, f in enumerate(fs)]
+        for k, f in enumerate(fs if kind == "gaussian" else []):
             excess = (y - f) ** 2 / np.exp(mixture.log_variance) - 1
             variance_slope -= np.sum(w * h[:, [k]] * excess, axis=0) / 2
     else:
-        mixed = sum(g[:, [k]] * f for k, f in enumerate(said))
+        mixed = sum(g[:, [k]] * f for k, f in enumerate(fs))
         t = mixed if kind == "gaussian" else np.tanh(mixed)
         delta = (t - _target_signs(mixture, y, kind)) * (1 if kind == "gaussian" else 1 - t**2)
-        gater_slope = g * np.column_stack([np.sum(delta * (f - mixed), axis=1) for f in said])
-        slopes = [g[:, [k]] * delta for k in range(len(said))]
+        gater_slope = g * np.column_stack([np.sum(delta * (f - mixed), axis=1) for f in fs])
+        slopes = [g[:, [k]] * delta for k in range(len(fs))]
     experts = [
         back_propagate(expert, X, w * slope)
         for expert, slope in zip(mixture.experts, slopes, strict=True)

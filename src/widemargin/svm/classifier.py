@@ -1,25 +1,25 @@
 """Classifiers made of binary kernel machines: one against one, or one against the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.labels import check_labels, example_weights
+from widemargin.inputs.labels import check_labels
 from widemargin.svm.decomposition import Options, Solution
 from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.problem import machine
+from widemargin.training.certified import CertifiedClassifier
 from widemargin.training.control import Control
+from widemargin.training.outputs import ProbabilityMixin, predicted_codes
 from widemargin.training.probability import (
     MIN_PROBABILITY,
     couple,
@@ -29,18 +29,12 @@ from widemargin.training.probability import (
 )
 
 
-def _has_probabilities(estimator: Any) -> bool:
-    if not estimator.probability:
-        raise AttributeError("predict_proba is not available when probability=False")
-    return True
-
-
-class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
     """Base of classifiers: the classes, their pairs, votes and probabilities.
 
-    Two classes have one machine, positive for the second class. More have one for each pair
-    i < j, positive for class i; support vectors are sorted by class, and one of class i has its
-    coefficient against class j in row j − 1 of `dual_coef_` if i < j, otherwise in row j.
+    Two classes have one machine, positive for the second class. More classes have one machine per
+    pair i < j, positive for class i. Support vectors are sorted by class, and one of class i has
+    its coefficient against class j in row j − 1 of `dual_coef_` if i < j, otherwise in row j.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -57,19 +51,21 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------- problems
 
-    def _targets(self, y: ArrayLike) -> FloatArray:
+    def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        X, y = super()._check_fit(X, y)
         self.classes_ = check_labels(y)
         if self._one_against_rest and self.decision_function_shape == "ovo":
             raise ValueError(
                 "decision_function_shape='ovo' needs machines for pairs of classes, which "
                 "multi_class='ovr' does not train; use multi_class='ovo'"
             )
+        return X, y
+
+    def _targets(self, y: ArrayLike) -> FloatArray:
         return np.asarray(np.searchsorted(self.classes_, y), dtype=np.float64)
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = example_weights(
-            X, y, sample_weight, self.class_weight, self.classes_, every_class=True
-        )
+        weights = super()._weights(X, y, sample_weight)
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return weights
 
@@ -136,17 +132,17 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     @property
     def _n_rows(self) -> int:
-        """Of `dual_coef_`."""
+        """The number of rows of `dual_coef_`."""
         return len(self.classes_) - (0 if self._one_against_rest else 1)
 
-    def _same_problems(self, before: dict[str, Any]) -> bool:
+    def _same_problems(self, before: Mapping[str, Any]) -> bool:
         return bool(
             super()._same_problems(before)
             and np.array_equal(before["classes_"], self.classes_)
             and len(before["dual_coef_"]) == self._n_rows
         )
 
-    def _former(self, y: FloatArray, tasks: Sequence[Task]) -> list[FloatArray]:
+    def _earlier_coefficients(self, y: FloatArray, tasks: Sequence[Task]) -> list[FloatArray]:
         column = np.full(len(y), -1)
         column[self.support_] = np.arange(len(self.support_))
         coef = np.pad(self.dual_coef_, ((0, 0), (0, 1)))  # column −1: no support vector
@@ -154,7 +150,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return [coef[p, column[task.ids]] for task, p in zip(tasks, places, strict=True)]
 
     @property
-    def _blocks(self) -> list[slice]:
+    def _parts(self) -> list[slice]:
         """The support vectors of each class."""
         ends = np.cumsum(self._n_support)
         return [slice(end - n, end) for end, n in zip(ends, self._n_support, strict=True)]
@@ -162,14 +158,14 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def _weights_of_inputs(self) -> FloatArray:
         if self._n_rows == 1 or self._one_against_rest:
             return super()._weights_of_inputs()
-        parts = [self.dual_coef_[:, block] @ self.support_vectors_[block] for block in self._blocks]
-        return np.array([parts[i][j - 1] + parts[j][i] for i, j in self._pairs])
+        found = [self.dual_coef_[:, part] @ self.support_vectors_[part] for part in self._parts]
+        return np.array([found[i][j - 1] + found[j][i] for i, j in self._pairs])
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
         if self._n_rows == 1 or self._one_against_rest or self.kernel == "linear":
             return super()._outputs(X)
-        parts = self._expand(X, self._blocks)
-        pairs = [parts[i][:, j - 1] + parts[j][:, i] for i, j in self._pairs]
+        found = self._expand(X, self._parts)
+        pairs = [found[i][:, j - 1] + found[j][:, i] for i, j in self._pairs]
         return np.column_stack(pairs) + self.intercept_
 
     # ---------------------------------------------------------------------------- predictions
@@ -186,9 +182,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
-            One score a class if `decision_function_shape="ovr"`: its votes, and between equal
-            votes the sum of its outputs. Otherwise the output of each pair, positive for the
-            first of the two.
+            With `decision_function_shape="ovr"`, one score per class: its votes, and between
+            equal votes the sum of its outputs. Otherwise the output of each pair, positive for
+            the first of the two.
         """
         return self._scores(self._outputs(self._check_predict(X)))
 
@@ -211,19 +207,28 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,)
-            Their classes. Of several, the one with most votes of the pairs; between equal votes
-            the first, or with `break_ties` the one of the highest score.
+            Their classes. Of several classes, the one with the most votes of the pairs; between
+            equal votes the first, or with `break_ties` the one with the highest score.
         """
+        self._check_ties()
+        return self._decide(self._outputs(self._check_predict(X)))
+
+    def _check_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'; "
                 "use decision_function_shape='ovr'"
             )
-        outputs = self._outputs(self._check_predict(X))
-        if outputs.shape[1] == 1:
-            return self.classes_[(outputs[:, 0] > 0).astype(int)]
-        if self._one_against_rest or self.break_ties:
-            return self.classes_[self._scores(outputs).argmax(axis=1)]
+
+    def _check_targets(self, y_val: ArrayLike) -> ArrayLike:
+        self._check_ties()  # before the fit, not after it
+        return super()._check_targets(y_val)
+
+    def _decide(self, outputs: FloatArray) -> Any:
+        if outputs.shape[1] == 1 or self._one_against_rest:
+            return self.classes_[predicted_codes(outputs)]
+        if self.break_ties:
+            return self.classes_[predicted_codes(self._scores(outputs))]
         votes = np.zeros((len(outputs), len(self.classes_)), dtype=np.int64)
         for column, (i, j) in zip(outputs.T, self._pairs, strict=True):
             votes[:, i] += column > 0
@@ -232,7 +237,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     # -------------------------------------------------------------------------- probabilities
 
-    def _finish(
+    def _fit_probabilities(
         self,
         X: ArrayLike,
         y: FloatArray,
@@ -253,7 +258,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             return fold._outputs(_safe_indexing(X, test))
 
         scores = out_of_fold(fit_decision, y, weights, random_state=self.random_state)
-        if quiet.reason() is not None:  # the folds are not trained: the scores of the model itself
+        if quiet.reason() is not None:  # the folds were not trained: use the model's own scores
             scores = self._outputs(X)
         sides = self._pairs[:1] if len(self.classes_) == 2 else self._pairs
         if self._one_against_rest:
@@ -267,20 +272,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             fitted.append(fit_sigmoid(scores[among, k], positive[among], some, intercept=intercept))
         self.probA_, self.probB_ = np.array(fitted).T
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """The probability of each class, by Platt's sigmoid of the outputs.
+    def _require_probabilities(self) -> None:
+        if not self.probability:
+            raise AttributeError("predict_proba is not available when probability=False")
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities. Of two classes, that of the predicted one is above one half.
-        """
+    def _probabilities(self, X: ArrayLike) -> FloatArray:
+        """By Platt's sigmoids; of two classes, the predicted one has more than one half."""
         outputs = self._outputs(self._check_predict(X))
         if len(self.probA_) == 0:
             raise NotFittedError(
@@ -293,19 +290,3 @@ class KernelClassifier(ClassifierMixin, KernelMachine):  # type: ignore[misc]
             return couple(p)
         p = np.maximum(p, MIN_PROBABILITY)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """The logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Logarithms of `predict_proba`.
-        """
-        return np.asarray(np.log(self.predict_proba(X)))

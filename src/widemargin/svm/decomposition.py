@@ -1,11 +1,12 @@
-"""Runs the decomposition algorithm: slices of native work, and between them what a user wants.
+"""Runs the decomposition algorithm in slices of native work.
 
-Ctrl-C, time limits, callbacks, history and progress are looked after here, once for the several
-problems of a fit (`Control`). A `Solution` says how far from the optimum it is.
+Between two slices `Control` is asked whether to stop (Ctrl-C, time limit, callbacks) and gets a
+record for the history. A `Solution` says how far from the optimum it is.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import numpy as np
 from widemargin import _core
 from widemargin._typing import FloatArray
 from widemargin.svm.problem import Problem, certify
+from widemargin.training.certified import PathState
 from widemargin.training.control import Control
 
-__all__ = ["Bench", "Options", "Solution", "solve"]
+__all__ = ["Options", "Solution", "SolverState", "solve"]
 
-LAST_MEASURE = 0.25  # seconds for the violation of all examples after an early stop
-STALLED_SLICES, STALLED_ITERATIONS = 5, 100  # without progress, before one gives up
+LAST_MEASURE_SECONDS = 0.25  # for the violation of all examples after an early stop
+STALLED_SLICES, STALLED_ITERATIONS = 5, 100  # without progress, before the solver gives up
+BAR_CHARACTERS = 20  # of the progress bar
 SHRINKING = {True: "checked", False: "never", "heuristic": "heuristic"}
 
 
@@ -27,14 +30,14 @@ class Options:
     """How to solve a problem."""
 
     tol: float = 1e-3
-    max_iter: int = -1  # steps of two variables; −1: any number
-    working_set: int = 0  # variables; 0: chosen by the core
+    max_iter: int = -1  # steps of two variables; −1 means any number
+    working_set: int = 0  # variables; 0 lets the core choose
     shrinking: bool | str = True
     cache_bytes: int = 200 << 20
     threads: int = 1
 
     def shared(self, problems: int) -> "Options":
-        """For problems that are solved at the same time, a thread each."""
+        """For problems that are solved in parallel, with one thread each."""
         return replace(self, cache_bytes=self.cache_bytes // problems, threads=1)
 
 
@@ -60,16 +63,16 @@ class Solution:
 
 
 @dataclass(eq=False)
-class Bench:
-    """A solver that stays for the next problem of a path: the same examples, other bounds."""
+class SolverState(PathState):
+    """The solver of a problem, kept for the next C of a path: the same examples, other bounds."""
 
-    kernel: Any = None  # what it was made for
+    kernel: Any = None  # for which the solver was made
     solver: _core.Decomposition | None = None
-    factor: float = 1.0  # the next problem starts from this times its solution
+    factor: float = 1.0  # the next problem starts from the last solution times this factor
 
 
-class _Stall:
-    """Whether rounding keeps a problem from its tol: neither J nor the violation falls any more."""
+class _StallDetector:
+    """Tells when rounding keeps a problem from its tol: neither J nor the violation still falls."""
 
     def __init__(self) -> None:
         self.cost = self.violation = np.inf
@@ -86,7 +89,7 @@ class _Stall:
         return self.slices > STALLED_SLICES and idle > STALLED_ITERATIONS
 
 
-Watch = Callable[[Callable[[], Solution]], bool]  # of a slice; True to stop
+Watch = Callable[[Callable[[], Solution]], bool]  # called after each slice; True to stop
 
 
 def solve(
@@ -99,42 +102,43 @@ def solve(
     initial: FloatArray | None = None,
     number: int = 0,
     watch: Watch | None = None,
-    bench: Bench | None = None,
+    state: SolverState | None = None,
 ) -> Solution:
     """Minimises J until no group's violation exceeds tol, or there is a reason to stop.
 
     Parameters
     ----------
     kernel : _core.KernelExamples or callable
-        The examples of the problem, or a function that gives rows of their kernel matrix; it
-        needs the `diagonal`.
+        The examples of the problem, or a function that gives rows of their kernel matrix and
+        comes with the `diagonal`.
     problem : Problem
         Its constants.
     options : Options
         How to solve it.
     control : Control
-        What may stop it, and its history.
+        What may stop the fit, and its history.
     diagonal : ndarray, optional
         k(x, x) of every example, for a kernel that is a function.
     initial : ndarray, optional
         A feasible β to start from.
     number : int
-        Of the problem among those of the fit, for the history.
+        The problem's number within the fit, for the history.
     watch : callable, optional
         Called after each slice with a function that gives the solution so far.
-    bench : Bench, optional
-        Where the solver is put, and found: then `kernel` and `initial` are not used.
+    state : SolverState, optional
+        Where the solver is kept. If it holds one, `kernel` and `initial` are not used.
 
     Returns
     -------
     Solution
         Its reason is "tol", "max_iter", "time_limit", "interrupted", "callback", "rounding" if
-        that keeps it from tol, or "shrunk" if examples that were put aside violate the conditions.
+        rounding keeps it from tol, or "shrunk" if examples that were set aside violate the
+        conditions.
     """
-    solver = None if bench is None else bench.solver
+    solver = None if state is None else state.solver
     shape = (-1, problem.examples)
-    if bench is not None and solver is not None:
-        solver.change_bounds(bench.factor, problem.low.reshape(shape), problem.high.reshape(shape))
+    if state is not None and solver is not None:
+        solver.change_bounds(state.factor, problem.low.reshape(shape), problem.high.reshape(shape))
     else:
         beta = np.ascontiguousarray(problem.initial if initial is None else initial)
         group = problem.group.astype(np.uint8) if len(problem.sums) > 1 else None
@@ -160,11 +164,11 @@ def solve(
     progress = solver.run(0.0)
     if progress["complete"] and not progress["done"]:
         progress = solver.measure(0.0)  # the violation at the start, for the history
-    first, reason, stalled = options.tol, None, _Stall()
+    first, reason, stalled = options.tol, None, _StallDetector()
     while reason is None:
         record = _record(progress, number, control)
         first = max(first, record["violation"]) if progress["active"] else first
-        control.note(record, first, options.tol)
+        control.note(record, partial(_line, first, options.tol))
         if progress["done"]:
             reason = "max_iter" if progress["violation"] > options.tol else "tol"
         else:
@@ -175,14 +179,14 @@ def solve(
                 progress = solver.run(control.slice())
 
     if not progress["complete"]:
-        progress = solver.measure(LAST_MEASURE)
+        progress = solver.measure(LAST_MEASURE_SECONDS)
         while reason == "tol" and not progress["complete"] and control.reason() is None:
             progress = solver.measure(control.slice())
-        control.note(_record(progress, number, control), first, options.tol)
+        control.note(_record(progress, number, control), partial(_line, first, options.tol))
     result = solution()
     _check_finite(result)
-    if bench is not None:
-        bench.solver = solver if progress["complete"] else None
+    if state is not None:
+        state.solver = solver if progress["complete"] else None
     result.reason = "shrunk" if reason == "tol" and result.violation > options.tol else reason
     return result
 
@@ -225,3 +229,16 @@ def _record(progress: dict[str, Any], number: int, control: Control) -> dict[str
         "active": progress["active"],
         "seconds": control.seconds(),
     }
+
+
+def _line(first: float, tol: float, record: dict[str, float]) -> str:
+    """The record, with a bar from the first violation to tol on a logarithmic scale."""
+    whole = np.log(max(first, 1.1 * tol) / tol)
+    left = np.log(max(record["violation"], tol) / tol)
+    done = round(BAR_CHARACTERS * (1.0 - min(1.0, left / whole)))
+    return (
+        f"problem {record['problem']}  iteration {record['iteration']:5d}  "
+        f"steps {record['steps']:8d}  violation {record['violation']:8.2e} "
+        f"|{'#' * done}{'.' * (BAR_CHARACTERS - done)}|  dual {record['dual_objective']:.6g}  "
+        f"active {record['active']}  {record['seconds']:.2f} s"
+    )

@@ -1,26 +1,25 @@
-"""The problems of one fit: solved side by side or in turn, watched, and what became of them."""
+"""Solves the problems of one fit of a kernel machine, in parallel or in turn."""
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.exceptions import ConvergenceWarning
 
+from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.svm.decomposition import Bench, Options, Solution, solve
+from widemargin.inputs.labels import counted_rows
+from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
-from widemargin.svm.problem import Problem, certify, start
-from widemargin.training.control import Control, Watcher
+from widemargin.svm.problem import Problem, certify, feasible_start
+from widemargin.training.certified import ProblemSet, number_or_array
+from widemargin.training.control import Control, Watcher, in_threads
 
-__all__ = ["Task", "resume", "solve_all", "summary", "unsolved", "warn"]
+__all__ = ["KernelProblems", "Task", "resume", "solve_all", "unsolved"]
 
-SIDE_BY_SIDE = 20_000  # problems with fewer examples are solved side by side, a thread each,
-WORTH_THREADS = 10_000  # unless they have fewer than this together
-AT_BOUND = 1e-9  # what rounding of a scaled coefficient may miss
-REASONS = ("interrupted", "time_limit", "callback", "max_iter", "rounding", "shrunk", "tol")
+MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
+MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
+AT_BOUND = 1e-9  # relative distance that rounding of a scaled coefficient may leave
 
 
 class Task(NamedTuple):
@@ -28,6 +27,102 @@ class Task(NamedTuple):
 
     ids: IntArray
     problem: Problem
+
+
+class KernelProblems(ProblemSet):
+    """The problems of one fit of a kernel machine.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+        The model being fitted.
+    X : array-like
+        Its checked inputs.
+    targets : ndarray of shape (n_samples,)
+        Numbers: codes of classes, or the values to predict.
+    weights : ndarray of shape (n_samples,) or None
+        Examples of weight zero are in no problem.
+    options : Options
+        How to solve the problems.
+    path : SolverState or None
+        What the fit of the previous C left.
+    """
+
+    def __init__(
+        self,
+        machine: Any,
+        X: ArrayLike,
+        targets: FloatArray,
+        weights: FloatArray | None,
+        options: Options,
+        path: SolverState | None,
+    ) -> None:
+        self.machine, self.X, self.targets, self.weights = machine, X, targets, weights
+        self.options, self.path = options, path
+        rows = counted_rows(len(targets), weights)
+        self.tasks: list[Task] = machine._tasks(targets, weights, rows)
+        self.initial: list[FloatArray] | None = None
+        machine._resolve_kernel(X, max(float(task.problem.upper.max()) for task in self.tasks))
+
+    def resume(self, before: Mapping[str, Any]) -> bool:
+        if "dual_coef_" not in before:
+            return False
+        if before["shape_fit_"][0] == 0:
+            warn_caller(
+                f"warm_start=True, but this {type(self.machine).__name__} does not know the "
+                "examples that it was trained on: fit starts afresh, and the next fit resumes",
+                UserWarning,
+            )
+            return False
+        if not self.machine._same_problems(before):
+            return False
+        ratio = self.machine._bound / before["_fitted_bound"]
+        duals = np.atleast_1d(before["dual_objective_"])
+        coefficients = self.machine._earlier_coefficients(self.targets, self.tasks)
+        earlier = zip(self.tasks, coefficients, duals, strict=True)
+        starts = [resume(task.problem, coef, ratio, dual) for task, coef, dual in earlier]
+        self.initial = [beta for beta, _ in starts]
+        if self.path is not None:
+            self.path.factor = starts[0][1]
+        return True
+
+    def unsolved(self) -> list[Solution]:
+        return [unsolved(task.problem) for task in self.tasks]
+
+    def solve(self, control: Control, watcher: Watcher | None) -> list[Solution]:
+        solutions: list[Solution] = self.machine._solve(
+            self.X, self.tasks, self.options, control, self.initial, watcher, self.path
+        )
+        return solutions
+
+    def attributes(self, solutions: Sequence[Solution]) -> dict[str, Any]:
+        found: dict[str, Any] = self.machine._assemble(self.targets, self.tasks, solutions)
+        return {**found, "support_vectors_": self.machine._vectors(self.X, found["support_"])}
+
+    def finish(self, control: Control) -> None:
+        self.machine._fit_probabilities(self.X, self.targets, self.weights, self.options, control)
+
+    def summary(self, solutions: Sequence[Solution]) -> dict[str, Any]:
+        steps = np.array([solution.steps for solution in solutions], dtype=np.int64)
+        wanted = sum(solution.rows_wanted for solution in solutions)
+        cached = sum(solution.rows_cached for solution in solutions)
+        return {
+            "kkt_violation_": number_or_array([solution.violation for solution in solutions]),
+            "fit_status_": int(any(solution.reason != "tol" for solution in solutions)),
+            "n_iter_": steps if self.machine._several else int(steps[0]),
+            "n_kernel_evaluations_": sum(solution.kernel_evaluations for solution in solutions),
+            "cache_hit_rate_": cached / wanted if wanted else 0.0,
+            "_fitted_bound": self.machine._bound,
+        }
+
+    def remainder(self, early: Sequence[Solution]) -> str:
+        violation, gap = max(s.violation for s in early), sum(s.gap for s in early)
+        if not np.isfinite(violation):
+            return "there was no time to measure the KKT violation and the duality gap that remain"
+        return (
+            f"a KKT violation of {violation:.3g} (tol={self.machine.tol}) and a duality gap of "
+            f"{gap:.3g} remain"
+        )
 
 
 def solve_all(
@@ -38,15 +133,15 @@ def solve_all(
     control: Control,
     initial: Sequence[FloatArray | None] | None = None,
     watcher: Watcher | None = None,
-    bench: Bench | None = None,
+    state: SolverState | None = None,
 ) -> list[Solution]:
-    """Small problems side by side, a thread each; large ones in turn, with all threads.
+    """Small problems in parallel, one thread each; large ones in turn, with all threads.
 
-    Of several problems none has a bench: all their solvers would not fit into `cache_bytes`.
+    Solver state is kept only for a single problem; several would exceed `cache_bytes`.
     """
-    bench = bench if len(tasks) == 1 else None
+    state = state if len(tasks) == 1 else None
     sizes = [len(task.ids) for task in tasks]
-    small = max(sizes) < SIDE_BY_SIDE and sum(sizes) > WORTH_THREADS
+    small = max(sizes) < MAX_EXAMPLES_IN_PARALLEL and sum(sizes) > MIN_EXAMPLES_FOR_THREADS
     at_once = min(options.threads, len(tasks)) if small else 1
     if at_once > 1:
         options = options.shared(at_once)
@@ -57,8 +152,8 @@ def solve_all(
             return unsolved(task.problem, reason)
         begin = None if initial is None else initial[number]
         solution = attempt(kernel, number, begin)
-        if solution.reason == "rounding" and kernel.named and kernel.wide is None:
-            rest = attempt(replace(kernel, wide=True), number, solution.beta)
+        if solution.reason == "rounding" and kernel.named and kernel.double_precision is None:
+            rest = attempt(replace(kernel, double_precision=True), number, solution.beta)
             rest.steps += solution.steps
             rest.kernel_evaluations += solution.kernel_evaluations
             return rest
@@ -66,9 +161,9 @@ def solve_all(
 
     def attempt(kernel: KernelSource, number: int, begin: FloatArray | None) -> Solution:
         task, (source, diagonal) = tasks[number], (None, None)
-        if bench is not None and bench.kernel != kernel:
-            bench.kernel, bench.solver = kernel, None
-        if bench is None or bench.solver is None:
+        if state is not None and state.kernel != kernel:
+            state.kernel, state.solver = kernel, None
+        if state is None or state.solver is None:
             source, diagonal = kernel.over(X, task.ids)
         threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
         return solve(
@@ -80,19 +175,10 @@ def solve_all(
             initial=begin,
             number=number,
             watch=None if watcher is None else lambda solution: watcher(number, solution),
-            bench=bench,
+            state=state,
         )
 
-    if at_once == 1:
-        return [one(number) for number in range(len(tasks))]
-    try:
-        solutions = Parallel(n_jobs=at_once, backend="threading")(
-            delayed(one)(number) for number in range(len(tasks))
-        )
-    except BaseException:
-        control.stop("interrupted")  # threads that are still at work
-        raise
-    return list(solutions)
+    return in_threads(one, len(tasks), at_once, control)
 
 
 def unsolved(problem: Problem, reason: str = "") -> Solution:
@@ -107,13 +193,13 @@ def resume(
 ) -> tuple[FloatArray, float]:
     r"""A feasible β from the coefficients of a problem like this one, and by what they grew.
 
-    Times t = `ratio`, by which the bounds grew, they are feasible, and an example that was at its
-    bound is there again. That is a good start as long as
+    Multiplied by t = `ratio`, the factor by which the bounds grew, the coefficients are feasible,
+    and an example that was at its bound is at its bound again. That is a good start as long as
 
     .. math:: J(t\beta) = \tfrac12 t^2 \|w\|^2 + t\, s \cdot \beta
 
-    falls up to that t: where most coefficients are at bounds. Otherwise β itself is the start;
-    `dual` is its −J. Where sums are given, the factor is theirs.
+    falls up to that t, as it does where most coefficients are at bounds. Otherwise β itself is the
+    start; `dual` is its −J. Where the sums are given, they determine the factor.
     """
     both = len(problem.z) == 2 * problem.examples
     wanted, total = np.abs(problem.sums).sum(), np.abs(coef).sum()
@@ -126,81 +212,9 @@ def resume(
     coef = coef * ratio
     upper = problem.upper[: problem.examples]
     coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
-    return start(problem, _variables(coef, both)), float(ratio)
+    return feasible_start(problem, _variables(coef, both)), float(ratio)
 
 
 def _variables(coef: FloatArray, both: bool) -> FloatArray:
-    """One variable an example, or two, of which one is 0."""
+    """One variable per example, or two of which at least one is 0."""
     return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)]) if both else coef
-
-
-def summary(solutions: Sequence[Solution], control: Control, *, several: bool) -> dict[str, Any]:
-    """Attributes that say how the fit went; objectives are arrays if there may be several."""
-
-    def each(values: list[float]) -> Any:
-        return np.array(values) if len(values) > 1 else values[0]
-
-    steps = np.array([solution.steps for solution in solutions], dtype=np.int64)
-    wanted = sum(solution.rows_wanted for solution in solutions)
-    cached = sum(solution.rows_cached for solution in solutions)
-    reason = min((solution.reason for solution in solutions), key=REASONS.index)
-    return {
-        "primal_objective_": each([solution.primal for solution in solutions]),
-        "dual_objective_": each([solution.dual for solution in solutions]),
-        "duality_gap_": each([solution.gap for solution in solutions]),
-        "kkt_violation_": each([solution.violation for solution in solutions]),
-        "converged_": reason == "tol",
-        "fit_status_": int(reason != "tol"),
-        "stop_reason_": reason,
-        "n_iter_": steps if several else int(steps[0]),
-        "n_kernel_evaluations_": sum(solution.kernel_evaluations for solution in solutions),
-        "cache_hit_rate_": cached / wanted if wanted else 0.0,
-        "history_": control.history,
-        "fit_time_": control.seconds(),
-    }
-
-
-def warn(estimator: Any, solutions: Sequence[Solution], stacklevel: int) -> None:
-    """Says what is left to gain and what to do, when a fit did not end by itself."""
-    reason = estimator.stop_reason_
-    if vars(estimator).pop("_from_libsvm", False) and estimator.warm_start:
-        warnings.warn(
-            f"warm_start=True, but this {type(estimator).__name__} was loaded from a LIBSVM file, "
-            "which does not hold the training set: fit began anew, and the next one goes on",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
-    if reason in ("tol", "callback"):
-        return
-    early = [solution for solution in solutions if solution.reason != "tol"]
-    violation, gap = max(s.violation for s in early), sum(s.gap for s in early)
-    left = (
-        f"a KKT violation of {violation:.3g} (tol={estimator.tol}) and a duality gap of {gap:.3g} "
-        "remain"
-        if np.isfinite(violation)
-        else "there was no time to measure the KKT violation and the duality gap that remain"
-    )
-    if len(solutions) > 1:
-        left += f", in {len(early)} of {len(solutions)} problems"
-    go_on = "the model is usable, and fit with warm_start=True goes on from here"
-    name = type(estimator).__name__
-    if reason == "max_iter":
-        message = (
-            f"{name} reached max_iter={estimator.max_iter}: {left}; raise max_iter or tol, or "
-            f"scale the inputs; {go_on}"
-        )
-    elif reason == "time_limit":
-        message = f"{name} reached time_limit={estimator.time_limit} s: {left}; {go_on}"
-    elif reason == "interrupted":
-        message = f"{name} was interrupted after {estimator.fit_time_:.1f} s: {left}; {go_on}"
-    elif reason == "rounding":
-        message = (
-            f"{name} does not get to tol={estimator.tol}: rounding hides what is left to gain; "
-            f"{left}; raise tol, scale the inputs, or use dtype='float64'"
-        )
-    else:
-        message = (
-            f"{name}: shrinking='heuristic' put examples aside that do not satisfy the conditions: "
-            f"{left}; use shrinking=True"
-        )
-    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)

@@ -1,8 +1,8 @@
 r"""Kernels for exact machines: rows for the decomposition, expansions for predictions.
 
 Named kernels are computed by the core, in blocks of examples. A precomputed matrix and a kernel
-that is a function give their rows to the core as it asks for them; the whole matrix of a function
-is never made.
+function hand their rows to the core as it asks for them; the whole matrix of a function is never
+computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ from widemargin.inputs.rows import as_rows
 
 __all__ = ["KernelSource", "resolve_gamma"]
 
-PANEL = 65_536  # examples whose outputs are computed at once
-GIVEN = 1 << 24  # values of a kernel that is a function, at once
-SMALL = 1_000_000  # kernel values, up to which outputs are in double precision whatever the rest
-ALONE = 1e8  # products of inputs, up to which threads cost more than they gain
-DIAGONAL = 64  # examples at once, when a function gives the diagonal of its matrix
-ROUNDING = 6e-8  # of float32
-NORMS = (1e-24, 1e24)  # squares that float32 holds, and parts of them
+EXAMPLES_PER_CALL = 65_536  # whose outputs are computed at a time
+VALUES_PER_CALL = 1 << 24  # that a kernel function computes at a time
+MAX_DOUBLE_VALUES = 1_000_000  # up to as many, outputs are always computed in double precision
+MIN_PRODUCTS_FOR_THREADS = 1e8  # of inputs; with fewer, threads cost more than they gain
+DIAGONAL_EXAMPLES = 64  # per call, when a function gives the diagonal of its matrix
+FLOAT32_ROUNDING = 6e-8
+FLOAT32_SQUARES = (1e-24, 1e24)  # norms whose square, and fractions of it, float32 can hold
 
 
 def resolve_gamma(gamma: float | str, X: ArrayLike) -> float:
@@ -65,7 +65,7 @@ class KernelSource:
     gamma: float
     coef0: float
     degree: int
-    wide: bool | None = None  # double precision; None: float where it is enough
+    double_precision: bool | None = None  # None: only where float32 is not enough
     threads: int = 1
 
     @property
@@ -73,9 +73,9 @@ class KernelSource:
         return isinstance(self.function, str) and self.function != "precomputed"
 
     def threads_for(self, X: ArrayLike, values: float) -> int:
-        """Threads for this many kernel values."""
+        """How many threads are worth starting for this many kernel values."""
         width = X.nnz / max(1, X.shape[0]) if sp.issparse(X) else np.shape(X)[-1]
-        return self.threads if values * width > ALONE else 1
+        return self.threads if values * width > MIN_PRODUCTS_FOR_THREADS else 1
 
     def needs_double(self, X: ArrayLike, upper: float, tol: float) -> bool:
         """Whether rounding in float32 could hide a violation of tol."""
@@ -86,13 +86,14 @@ class KernelSource:
                 largest = norm
             elif self.function == "poly":
                 largest = (self.gamma * norm + abs(self.coef0)) ** self.degree
-            error = upper * np.sqrt(X.shape[0]) * ROUNDING * largest
-        return bool(not error <= tol or not NORMS[0] <= norm <= NORMS[1])
+            error = upper * np.sqrt(X.shape[0]) * FLOAT32_ROUNDING * largest
+        smallest_square, largest_square = FLOAT32_SQUARES
+        return bool(not error <= tol or not smallest_square <= norm <= largest_square)
 
     def over(self, X: ArrayLike, ids: IntArray) -> tuple[Any, FloatArray | None]:
         """What the decomposition of these examples needs: examples, or rows and a diagonal."""
         if self.named:
-            (examples,) = self._pack([(as_rows(X), ids)], self.wide)
+            (examples,) = self._pack([(as_rows(X), ids)], self.double_precision)
             return examples, None
         everything = len(ids) == _num_samples(X)
         if self.function == "precomputed":
@@ -102,7 +103,7 @@ class KernelSource:
         examples = X if everything else _safe_indexing(X, ids)
         diagonal = [
             np.diagonal(self._call(part, part))
-            for batch in gen_batches(len(ids), DIAGONAL)
+            for batch in gen_batches(len(ids), DIAGONAL_EXAMPLES)
             for part in [_safe_indexing(examples, np.arange(batch.start, batch.stop))]
         ]
         return (lambda rows: self._call(_safe_indexing(examples, rows), examples)), np.concatenate(
@@ -115,25 +116,30 @@ class KernelSource:
         support: IntArray,
         vectors: ArrayLike,
         coef: FloatArray,
-        blocks: Sequence[slice],
+        parts: Sequence[slice],
     ) -> list[FloatArray]:
-        """Σ coef_l k(x_l, x) over the support vectors of each block, one column an output."""
+        """Σ coef_l k(x_l, x) over each of these parts of the support vectors.
+
+        Each sum has one row per example and one column per output.
+        """
         n = _num_samples(X)
-        out = [np.zeros((n, len(coef))) for _ in blocks]
-        filled = [b for b, block in enumerate(blocks) if block.stop > block.start]
+        out = [np.zeros((n, len(coef))) for _ in parts]
+        filled = [p for p, part in enumerate(parts) if part.stop > part.start]
         rows = as_rows(X) if self.named and filled else None
-        size = PANEL if self.named else max(1, min(PANEL, GIVEN // max(1, len(support))))
-        for panel in gen_batches(n, size) if filled else ():
-            at = np.arange(panel.start, panel.stop)
+        size = EXAMPLES_PER_CALL
+        if not self.named:
+            size = max(1, min(size, VALUES_PER_CALL // max(1, len(support))))
+        for block in gen_batches(n, size) if filled else ():
+            at = np.arange(block.start, block.stop)
             if rows is not None:
-                parts = self._core_expand(rows, at, vectors, coef, [blocks[b] for b in filled])
+                sums = self._core_expand(rows, at, vectors, coef, [parts[p] for p in filled])
             else:
-                chunk = X if len(at) == n else _safe_indexing(X, at)
-                K = chunk[:, support] if self.function == "precomputed" else None
-                K = self._call(chunk, vectors) if K is None else K
-                parts = [K[:, blocks[b]] @ coef[:, blocks[b]].T for b in filled]
-            for b, part in zip(filled, parts, strict=True):
-                out[b][panel] = part
+                some = X if len(at) == n else _safe_indexing(X, at)
+                K = some[:, support] if self.function == "precomputed" else None
+                K = self._call(some, vectors) if K is None else K
+                sums = [K[:, parts[p]] @ coef[:, parts[p]].T for p in filled]
+            for p, found in zip(filled, sums, strict=True):
+                out[p][block] = found
         return out
 
     def _core_expand(
@@ -142,39 +148,42 @@ class KernelSource:
         at: IntArray,
         vectors: ArrayLike,
         coef: FloatArray,
-        blocks: Sequence[slice],
+        parts: Sequence[slice],
     ) -> list[FloatArray]:
         support = as_rows(vectors)
         work = vectors.shape[0] * len(at)
         threads = self.threads_for(vectors, work)
-        wide = True if work < SMALL else self.wide
-        sets = [(support, np.arange(block.start, block.stop)) for block in blocks]
-        *packed, x = self._pack([*sets, (rows, at)], wide)
-        parts = []
-        for block, examples in zip(blocks, packed, strict=True):
+        double = True if work < MAX_DOUBLE_VALUES else self.double_precision
+        sets = [(support, np.arange(part.start, part.stop)) for part in parts]
+        *packed, x = self._pack([*sets, (rows, at)], double)
+        sums = []
+        for part, examples in zip(parts, packed, strict=True):
             out = np.empty((len(coef), len(at)))
-            some = np.ascontiguousarray(coef[:, block])
+            some = np.ascontiguousarray(coef[:, part])
             _core.expand(examples, some, x, out, threads)
-            parts.append(out.T)
-        return parts
+            sums.append(out.T)
+        return sums
 
     def _pack(
-        self, sets: list[tuple[_core.Rows, IntArray]], wide: bool | None
+        self, sets: list[tuple[_core.Rows, IntArray]], double: bool | None
     ) -> list[_core.KernelExamples]:
         assert isinstance(self.function, str)
-        return _core.pack_examples(self.function, self.gamma, self.coef0, self.degree, wide, sets)
+        return _core.pack_examples(self.function, self.gamma, self.coef0, self.degree, double, sets)
 
     def _call(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
-        """The matrix that a kernel function gives, checked."""
+        """The matrix that a kernel function returns, checked."""
         assert callable(self.function)
         K = self.function(a, b)
         K = np.ascontiguousarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
         shape = (_num_samples(a), _num_samples(b))
         if K.shape != shape:
             raise ValueError(
-                f"kernel={self.function!r} gave values of shape {K.shape} for {shape[0]} and "
+                f"kernel={self.function!r} returned values of shape {K.shape} for {shape[0]} and "
                 f"{shape[1]} examples; it must return a matrix of shape {shape}"
             )
         if not np.all(np.isfinite(K)):
-            raise ValueError(f"kernel={self.function!r} gave values that are not finite")
+            raise ValueError(
+                f"kernel={self.function!r} returned values that are not finite; scale the inputs, "
+                "or bound the kernel"
+            )
         return K

@@ -1,9 +1,9 @@
-r"""ν-SVR by a solver that keeps α and α* of an example apart.
+r"""ν-SVR by a solver in which at most one of α and α* of an example is positive.
 
 The sums of α and of α* are C ν W/2 each. As long as the tube has a width, :math:`\epsilon > 0`,
 an example is on one side of it, and :math:`\alpha_l \alpha^*_l = 0`. Where ν is so large that the
-tube closes, the solution is that of ε-SVR with ε = 0; its sums are smaller, and what is missing is
-added to α and α* of examples alike, which changes neither f nor J.
+tube closes, the solution is that of ε-SVR with ε = 0. Its sums are smaller; the difference is added
+to α and α* of the same examples, which changes neither f nor J.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 
 from widemargin._typing import FloatArray
 from widemargin.svm.decomposition import Solution
-from widemargin.svm.problem import Problem, certify, start
+from widemargin.svm.problem import Problem, certify, feasible_start
 
 __all__ = ["nu_regression"]
 
@@ -30,9 +30,14 @@ def nu_regression(problem: Problem, initial: FloatArray | None, tol: float, run:
     initial : ndarray or None
         A feasible β to start from.
     tol : float
-        The violation that is allowed.
+        The largest violation allowed.
     run : callable
         Solves a problem from a feasible β in which α or α* of each example is 0.
+
+    Returns
+    -------
+    Solution
+        Of the given problem.
     """
     one_sum = np.zeros_like(problem.group)
     zero = np.zeros_like(problem.z)
@@ -47,12 +52,13 @@ def nu_regression(problem: Problem, initial: FloatArray | None, tol: float, run:
             if solution.reason not in ("tol", "shrunk") or solution.violation <= tol:
                 break
             steps += solution.steps
-        solution = run(closed, None if solution is None else start(closed, solution.beta))
+        start = None if solution is None else feasible_start(closed, solution.beta)
+        solution = run(closed, start)
         if solution.reason != "tol" or _missing(problem, solution) >= 0:
             solution = _fill(problem, solution)
             break
         steps += solution.steps
-        begin = start(problem, solution.beta)
+        begin = feasible_start(problem, solution.beta)
     else:
         solution = run(problem, begin)
     solution.steps += steps
@@ -65,12 +71,12 @@ def _apart(beta: FloatArray) -> bool:
 
 
 def _missing(problem: Problem, solution: Solution) -> float:
-    """By how much the sum of α, which is that of α*, is too small."""
+    """By how much the sum of α, which equals that of α*, is too small."""
     return float(problem.sums[0] - np.abs(solution.beta).sum() / 2)
 
 
 def _fill(problem: Problem, solution: Solution) -> Solution:
-    """The sums that the problem asks for; if they were too small, with the same f."""
+    """The solution with the sums that the problem asks for; f changes only if they are smaller."""
     missing = _missing(problem, solution)
     alpha = np.abs(solution.beta).reshape(2, -1)
     room = np.maximum(0.0, problem.upper.reshape(2, -1)[0] - alpha.max(axis=0))

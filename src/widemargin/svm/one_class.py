@@ -1,4 +1,4 @@
-r"""The support of a distribution: a set that holds all but a part ν of the examples.
+r"""The support of a distribution: a set that holds all but a fraction ν of the examples.
 
 .. math:: \min_{w, \rho} \; \tfrac12 \|w\|^2 - \nu L \rho
           + \sum_l \left|\rho - w \cdot \Phi(x_l)\right|_+
@@ -7,36 +7,42 @@ separates the examples from the origin of feature space; the set is where
 :math:`w \cdot \Phi(x) > \rho`.
 """
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import column_or_1d
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import example_weights
+from widemargin.svm.decomposition import Solution
+from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
-from widemargin.training.estimators import all_or_nothing
+from widemargin.training.model import all_or_nothing
 
 __all__ = ["OneClassSVM"]
 
 
 class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
-    r"""Outlier detection with any kernel: f is positive on all but a part ν of the examples.
+    r"""Outlier detection with any kernel: f is positive on all but a fraction ν of the examples.
 
     .. math:: \min_{w, \rho} \; \tfrac12 \|w\|^2 - \nu L \rho
               + \sum_l \left|\rho - w \cdot \Phi(x_l)\right|_+, \qquad
               f(x) = w \cdot \Phi(x) - \rho
 
-    At most a part ν of the examples are outliers, and at least a part ν are support vectors.
+    At most a fraction ν of the examples are outliers, and at least a fraction ν are support
+    vectors.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
         A callable gets two sets of examples and returns the matrix of their kernel values; it is
-        called for some rows at a time. sigmoid is not positive definite, so that the solution is
-        a stationary point only.
+        called for a few rows at a time. sigmoid is not positive definite, so its solution is only
+        a stationary point.
     degree : int, default=3
         The degree of poly.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -44,33 +50,35 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
     tol : float, default=0.001
-        The largest violation of the optimality conditions at the end.
+        The largest violation of the optimality conditions that is allowed at the end.
     nu : float, default=0.5
-        ν, of (0, 1].
+        ν in (0, 1].
     shrinking : bool or "heuristic", default=True
-        Whether to put examples aside that seem to stay at a bound. True: they are looked at again
-        before the end, so that the solution is optimal for all examples. "heuristic": they are
-        not, as in the original SVMTorch; what that leaves is measured, and warned of.
+        Whether to set aside examples that are likely to stay at a bound (shrinking). With True
+        they are checked again before the end, so that the solution is optimal for all examples.
+        With "heuristic" they are not, as in the original SVMTorch; the remaining violation is
+        measured, and a warning reports it.
     cache_size : float, default=200
-        Megabytes for rows of the kernel matrix.
+        Megabytes of memory for rows of the kernel matrix.
     verbose : bool, default=False
-        Whether to print a line every 50 ms.
+        Whether to print one line every 50 ms.
     max_iter : int, default=-1
-        The largest number of steps, of two variables each; −1: any number.
+        The largest number of steps, each of which moves two variables; −1 means no limit.
     working_set_size : "auto" or int, default="auto"
-        Variables that are optimised at once: even, 2 or more. 2 is sequential minimal optimisation.
+        How many variables are optimised at a time: an even number, 2 or more. 2 gives sequential
+        minimal optimisation.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
-        Threads; None: one for each CPU. The result does not depend on it.
+        The largest number of threads; −1 means one per CPU. None lets the machine choose, up to
+        one per CPU. The result does not depend on it.
     warm_start : bool, default=False
-        Whether `fit` starts from the coefficients of the last fit, if that had as many examples:
-        after an early stop, or for other parameters. They are made feasible (scaled as C is,
-        clipped to the bounds, and the sign that has too much scaled down); the optimum that is
-        found does not depend on the start.
+        Whether `fit` starts from the coefficients of the last fit, to resume after an early stop
+        or for other parameters. The last fit must have had as many examples. Its coefficients are
+        made feasible; the optimum does not depend on them.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        The precision of kernel values. "auto": float32 where its rounding cannot hide a violation
-        of `tol`.
+        The precision of kernel values. "auto" uses float32 where its rounding cannot hide a
+        violation of `tol`.
 
     Attributes
     ----------
@@ -93,27 +101,30 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
     gamma_ : float
         γ as used; 0 for a precomputed kernel or a callable.
     primal_objective_, dual_objective_, duality_gap_ : float
-        The primal, the dual, and their difference, within which the optimum is. The primal
-        and the gap are infinite where an early stop left no time to measure them.
+        The primal and the dual objective, between which the optimum lies, and their difference.
+        The primal and the gap are infinite where an early stop left no time to measure them.
     kkt_violation_ : float
         The violation of the optimality conditions over all examples; infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted", "callback"; "rounding", which keeps the
-        violation above `tol`; or "shrunk": examples that `shrinking="heuristic"` put aside
+        "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
+        the violation above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
         violate the conditions.
     n_iter_ : int
-        Steps of two variables.
+        The number of steps.
     n_kernel_evaluations_ : int
-        Kernel values computed.
+        How many kernel values were computed.
     cache_hit_rate_ : float
-        The part of the wanted kernel rows that were in the cache.
+        The fraction of the kernel rows needed that were in the cache.
     history_ : list of dict
-        From time to time: the problem's number, iteration, steps, violation and size of the active
-        set, the dual objective, seconds.
+        One record per slice of work, about 50 ms: the problem's number, iteration, steps,
+        violation, dual objective, size of the active set, seconds.
     fit_time_ : float
-        Seconds.
+        How many seconds `fit` took.
+    validation_error_ : float
+        The fraction of the validation examples, by weight, on the wrong side; only if `fit` was
+        given some.
 
     References
     ----------
@@ -170,8 +181,16 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike = None, sample_weight: ArrayLike = None) -> Self:
-        """Finds the set that holds the examples.
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        X_val: ArrayLike = None,
+        y_val: ArrayLike = None,
+        sample_weight_val: ArrayLike = None,
+    ) -> Self:
+        """Find the set that holds the examples.
 
         Parameters
         ----------
@@ -181,18 +200,41 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
             Present for scikit-learn's conventions.
         sample_weight : array-like of shape (n_samples,), optional
             Weights ≥ 0; examples of weight zero are left out.
+        X_val, y_val, sample_weight_val : optional
+            Validation examples, which are scored when the fit ends: see `validation_error_`.
+            `y_val` is +1 for those that belong to the set, −1 for outliers.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit(X, None, sample_weight)
-        self.offset_ = -self.intercept_
-        return self
+        return self._train(X, None, sample_weight, (X_val, y_val, sample_weight_val))
 
     def _targets(self, y: ArrayLike) -> FloatArray:
         return np.ones(self.shape_fit_[0])
+
+    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
+        return example_weights(X, y, sample_weight, None, None)
+
+    def _assemble(
+        self, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
+    ) -> dict[str, Any]:
+        found = super()._assemble(y, tasks, solutions)
+        return {**found, "offset_": -found["intercept_"]}
+
+    def _check_targets(self, y_val: ArrayLike) -> ArrayLike:
+        y_val = column_or_1d(y_val, input_name="y_val")
+        if not np.all(np.isin(y_val, (-1, 1))):
+            raise ValueError(
+                f"y_val has the values {np.unique(y_val)[:5].tolist()}; use 1 for examples that "
+                "belong to the set and -1 for outliers"
+            )
+        return y_val
+
+    def _error(self, y: ArrayLike, predicted: ArrayLike, weights: FloatArray | None) -> float:
+        """The fraction of the weight on the wrong side."""
+        return float(np.average(y != predicted, weights=weights))
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """f(x) = w·Φ(x) − ρ, positive inside the set.
@@ -237,4 +279,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The sides.
         """
-        return np.where(self.decision_function(X) > 0, 1, -1)
+        return self._decide(self._outputs(self._check_predict(X)))
+
+    def _decide(self, outputs: FloatArray) -> IntArray:
+        return np.where(outputs[:, 0] > 0, 1, -1)

@@ -15,15 +15,16 @@ over M variables; :math:`e(i) = i \bmod L` is the example of variable i, :math:`
 kind             M     z            s                 U           sums c
 ===============  ====  ===========  ================  ==========  ===========================
 ``c_svc``        L     y            −y                C weight    0
-``nu_svc``       L     y            0                 weight      ±ν W/2, a group each sign
+``nu_svc``       L     y            0                 weight      ±ν W/2, one per sign
 ``epsilon_svr``  2L    +1 then −1   ε − y, −(ε + y)   C weight    0
-``nu_svr``       2L    +1 then −1   −y                C weight    ±C ν W/2, a group each sign
+``nu_svr``       2L    +1 then −1   −y                C weight    ±C ν W/2, one per sign
 ``one_class``    L     +1           0                 weight      ν W
 ===============  ====  ===========  ================  ==========  ===========================
 
-W is the sum of the weights. With :math:`f_e = \sum_i \beta_i\, k(x_e, x_{e(i)})`, the bias that
-variable i asks for is :math:`v_i = -(f_{e(i)} + s_i) = -\partial J/\partial \beta_i` (5.30). β is
-optimal when in each group no variable that can grow asks for more than one that can shrink.
+W is the sum of the weights. With :math:`f_e = \sum_i \beta_i\, k(x_e, x_{e(i)})`, the bias for
+which variable i satisfies its condition exactly is
+:math:`v_i = -(f_{e(i)} + s_i) = -\partial J/\partial \beta_i` (5.30). β is optimal when, in each
+group, no variable that can grow has a larger v than one that can shrink.
 """
 
 from dataclasses import dataclass
@@ -38,15 +39,13 @@ __all__ = [
     "Certificate",
     "Problem",
     "certify",
-    "extremes",
+    "feasible_start",
     "machine",
-    "start",
     "svm_problem",
-    "wishes",
 ]
 
 Mask: TypeAlias = NDArray[np.bool_]
-ROUNDING = 1e-13  # of a sum
+ROUNDING = 1e-13  # relative, of a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +93,7 @@ def svm_problem(
     nu: float = 0.5,
     epsilon: float = 0.1,
 ) -> Problem:
-    """The problem of `kind` for targets y (labels ±1; for ``one_class`` only their number counts).
+    """The problem of this kind for targets y: labels ±1, values, or for ``one_class`` anything.
 
     Examples
     --------
@@ -121,9 +120,9 @@ def svm_problem(
 
 
 def _problem(kind: str, z: FloatArray, s: FloatArray, U: FloatArray, sums: list[float]) -> Problem:
-    """Add the groups and a first β: in each group the first variables take all they can.
+    """Add the groups and a first β: variables are raised to their bound one after the other.
 
-    For ``nu_svr`` they are the last ones in the group of α*, so that α or α* of an example is 0.
+    α* of ``nu_svr`` begin with the last example, so that α or α* of each example is 0.
     """
     group = (z < 0).astype(np.int64) * (len(sums) - 1)
     alpha = np.zeros(len(z))
@@ -157,12 +156,12 @@ def certify(problem: Problem, beta: FloatArray, f: FloatArray) -> Certificate:
 
         P = \tfrac12 \|w\|^2 + \sum_i U_i \left|z_i (v_i - b_{g(i)})\right|_+ + \sum_g b_g c_g
 
-    The duality gap P + J is never negative, whatever the feasible β and the biases. A bias is the
-    mean of v over the free variables (5.29); without any, the middle of what v allows (5.31).
+    The duality gap P + J is not negative for any feasible β and any biases. A bias is the mean of v
+    over the free variables (5.29); without any, the middle of the interval that v allows (5.31).
     """
     coef = problem.coefficients(beta)
-    v, up, low = wishes(problem, beta, f)
-    most, least = extremes(problem, v, up, low)
+    v, up, low = _negative_gradient(problem, beta, f)
+    most, least = _extremes(problem, v, up, low)
     biases = np.zeros(len(problem.sums))
     for g, ends in enumerate(zip(most, least, strict=True)):
         free = v[up & low & (problem.group == g)]
@@ -178,14 +177,18 @@ def certify(problem: Problem, beta: FloatArray, f: FloatArray) -> Certificate:
     )
 
 
-def wishes(problem: Problem, beta: FloatArray, f: FloatArray) -> tuple[FloatArray, Mask, Mask]:
+def _negative_gradient(
+    problem: Problem, beta: FloatArray, f: FloatArray
+) -> tuple[FloatArray, Mask, Mask]:
     """v (5.30), and which variables can grow and which can shrink (5.18), (5.19)."""
     v = -(f[problem.example] + problem.s)
     return v, beta < problem.high, beta > problem.low
 
 
-def extremes(problem: Problem, v: FloatArray, up: Mask, low: Mask) -> tuple[FloatArray, FloatArray]:
-    """The largest v that can grow and the smallest that can shrink, of each group."""
+def _extremes(
+    problem: Problem, v: FloatArray, up: Mask, low: Mask
+) -> tuple[FloatArray, FloatArray]:
+    """Of each group, the largest v of a variable that can grow and the smallest that can shrink."""
     groups = [problem.group == g for g in range(len(problem.sums))]
     most = [np.max(v, where=up & members, initial=-np.inf) for members in groups]
     least = [np.min(v, where=low & members, initial=np.inf) for members in groups]
@@ -204,17 +207,17 @@ def machine(problem: Problem, beta: FloatArray, biases: FloatArray) -> tuple[Flo
     return (coef / rho, b / rho) if rho > 0 else (coef, b)
 
 
-def start(problem: Problem, beta: FloatArray) -> FloatArray:
-    """A feasible β near a given one, which solved a problem much like this one.
+def feasible_start(problem: Problem, beta: FloatArray) -> FloatArray:
+    """A feasible β near a given one, which solved a similar problem.
 
-    β is clipped to the box. In a group of sum 0 the sign that has too much is then scaled down,
-    first where it is not at its bound; any other group has one sign, which is scaled down to its
-    sum, or up into the room there is.
+    β is clipped to the box. In a group of sum 0, the sign with the larger sum is then scaled down,
+    free variables first. Any other group has a single sign, whose variables are scaled down to
+    the group's sum, or raised towards their bounds.
 
     Examples
     --------
     >>> problem = svm_problem("c_svc", np.array([1.0, 1.0, -1.0]), C=2.0)
-    >>> start(problem, np.array([2.0, 1.0, -2.5]))
+    >>> feasible_start(problem, np.array([2.0, 1.0, -2.5]))
     array([ 2.,  0., -2.])
     """
     beta = np.clip(beta, problem.low, problem.high)
@@ -228,7 +231,7 @@ def start(problem: Problem, beta: FloatArray) -> FloatArray:
 
 
 def _with_sum(alpha: FloatArray, upper: FloatArray, total: float) -> FloatArray:
-    """α of this sum: free ones fall first; what is missing goes where there is room."""
+    """α with this sum: free ones are lowered first, or all are raised towards their bounds."""
     excess = alpha.sum() - total
     if excess > ROUNDING * total:
         free = np.where(alpha < upper, alpha, 0.0)

@@ -3,8 +3,8 @@ r"""Support vector classification: the largest margin in the feature space of a 
 .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \left|1 - y_l (w \cdot \Phi(x_l) + b)\right|_+
 
 is `SVC`. Its dual is solved by the decomposition algorithm (thesis, Chapter 5), and its solution
-:math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` is certified by the duality gap. `NuSVC` has in
-place of C the part ν of examples that may be inside the margin.
+:math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` is certified by the duality gap. `NuSVC` replaces C
+with ν, the fraction of examples allowed inside the margin.
 """
 
 from itertools import combinations
@@ -27,7 +27,7 @@ class SVC(KernelClassifier):
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
               + C \sum_l \left|1 - y_l (w \cdot \Phi(x_l) + b)\right|_+
 
-    The exact solution, with scikit-learn's parameters and attributes, and a certificate.
+    It finds the exact solution and certifies it, with scikit-learn's parameters and attributes.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class SVC(KernelClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
         A callable gets two sets of examples and returns the matrix of their kernel values; it is
-        called for some rows at a time. sigmoid is not positive definite, so that the solution is
-        a stationary point only.
+        called for a few rows at a time. sigmoid is not positive definite, so its solution is only
+        a stationary point.
     degree : int, default=3
         The degree of poly.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -45,44 +45,48 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
     shrinking : bool or "heuristic", default=True
-        Whether to put examples aside that seem to stay at a bound. True: they are looked at again
-        before the end, so that the solution is optimal for all examples. "heuristic": they are
-        not, as in the original SVMTorch; what that leaves is measured, and warned of.
+        Whether to set aside examples that are likely to stay at a bound (shrinking). With True
+        they are checked again before the end, so that the solution is optimal for all examples.
+        With "heuristic" they are not, as in the original SVMTorch; the remaining violation is
+        measured, and a warning reports it.
     probability : bool, default=False
         Whether to fit sigmoids for `predict_proba`, on outputs of five-fold cross-validation.
     tol : float, default=0.001
-        The largest violation of the optimality conditions at the end.
+        The largest violation of the optimality conditions that is allowed at the end.
     cache_size : float, default=200
-        Megabytes for rows of the kernel matrix.
+        Megabytes of memory for rows of the kernel matrix.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply the bounds of their examples.
     verbose : bool, default=False
-        Whether to print a line every 50 ms.
+        Whether to print one line every 50 ms.
     max_iter : int, default=-1
-        The largest number of steps, of two variables each; −1: any number.
+        The largest number of steps, each of which moves two variables; −1 means no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Whether `decision_function` gives one score a class or one output a pair of classes, when
-        there are more than two.
+        What `decision_function` returns for more than two classes: one score per class, or one
+        output per pair of classes.
     break_ties : bool, default=False
         Whether `predict` decides between classes of equal votes by their scores.
     random_state : int, RandomState instance or None, default=None
-        Decides the folds of `probability=True`; None is 0.
+        The seed of the folds of `probability=True`; None means 0.
     working_set_size : "auto" or int, default="auto"
-        Variables that are optimised at once: even, 2 or more. 2 is sequential minimal optimisation.
+        How many variables are optimised at a time: an even number, 2 or more. 2 gives sequential
+        minimal optimisation.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
-        Threads; None: one for each CPU. The result does not depend on it.
+        The largest number of threads; −1 means one per CPU. None lets the machine choose, up to
+        one per CPU. The result does not depend on it.
     warm_start : bool, default=False
-        Whether `fit` starts from the coefficients of the last fit, if that had as many examples
-        and the same classes: after an early stop, or for another C. They are made feasible
-        (scaled as C is, clipped to the bounds, and the sign that has too much scaled down); the
-        optimum that is found does not depend on the start.
+        Whether `fit` starts from the coefficients of the last fit, to resume after an early stop
+        or for another C. The last fit must have had as many examples and the same classes. Its
+        coefficients are scaled with C, clipped to their bounds and balanced; the optimum does not
+        depend on them.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        The precision of kernel values. "auto": float32 where its rounding cannot hide a violation
-        of `tol`.
+        The precision of kernel values. "auto" uses float32 where its rounding cannot hide a
+        violation of `tol`.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        More than two classes: a machine for each pair, or for each class against the rest.
+        How more than two classes are trained: one machine per pair, or one per class against the
+        rest.
 
     Attributes
     ----------
@@ -111,32 +115,36 @@ class SVC(KernelClassifier):
     gamma_ : float
         γ as used; 0 for a precomputed kernel or a callable.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_problems,)
-        The primal, the dual, and their difference, within which the optimum is, of each problem.
-        The primal and the gap are infinite where an early stop left no time to measure them.
+        The primal and the dual objective of each problem, between which the optimum lies, and
+        their difference. The primal and the gap are infinite where an early stop left no time to
+        measure them.
     kkt_violation_ : float or ndarray of shape (n_problems,)
         The violation of the optimality conditions over all examples; infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted", "callback"; "rounding", which keeps the
-        violation above `tol`; or "shrunk": examples that `shrinking="heuristic"` put aside
+        "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
+        the violation above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
         violate the conditions.
     n_iter_ : ndarray of shape (n_problems,)
-        Steps of two variables of each problem.
+        The number of steps of each problem.
     n_kernel_evaluations_ : int
-        Kernel values computed.
+        How many kernel values were computed.
     cache_hit_rate_ : float
-        The part of the wanted kernel rows that were in the cache.
+        The fraction of the kernel rows needed that were in the cache.
     history_ : list of dict
-        From time to time: the problem's number, iteration, steps, violation and size of the active
-        set, the dual objective, seconds.
+        One record per slice of work, about 50 ms: the problem's number, iteration, steps,
+        violation, dual objective, size of the active set, seconds.
     fit_time_ : float
-        Seconds.
+        How many seconds `fit` took.
+    validation_error_ : float
+        The fraction of the validation examples, by weight, that is misclassified; only if `fit`
+        was given some.
 
     See Also
     --------
-    NuSVC : The same machine, with the part of support vectors as parameter.
-    KernelPerceptron : Any separation, not the one of largest margin.
+    NuSVC : The same machine, with the fraction of support vectors as its parameter.
+    KernelPerceptron : Any separation, not the one with the largest margin.
 
     References
     ----------
@@ -211,18 +219,18 @@ class SVC(KernelClassifier):
 
 
 class NuSVC(KernelClassifier):
-    r"""Support vector classifier with the part ν of support vectors as parameter.
+    r"""Support vector classifier with the fraction ν of support vectors as its parameter.
 
     .. math:: \min_{w, b, \rho} \; \tfrac12 \|w\|^2 - \nu \rho
               + \tfrac1L \sum_l \left|\rho - y_l (w \cdot \Phi(x_l) + b)\right|_+
 
-    At most a part ν of the examples is inside the margin, and at least a part ν are support
-    vectors. f is divided by ρ, so that the margins are ±1 and it is that of an `SVC`.
+    At most a fraction ν of the examples is inside the margin, and at least a fraction ν are support
+    vectors. f is divided by ρ, so that the margins are at ±1, as those of an `SVC`.
 
     Parameters
     ----------
     nu : float, default=0.5
-        ν, of (0, 1]; at most twice the part of the smaller class of a pair.
+        ν in (0, 1], at most twice the fraction of the smaller class of a pair.
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size :
         As in `SVC`.
     class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state :
@@ -237,7 +245,7 @@ class NuSVC(KernelClassifier):
 
     See Also
     --------
-    SVC : The same machine, with C as parameter.
+    SVC : The same machine, with C as its parameter.
 
     References
     ----------
@@ -316,16 +324,17 @@ class NuSVC(KernelClassifier):
         if self.nu > most * (1 + 1e-12):
             raise ValueError(
                 f"specified nu is infeasible: nu={self.nu} asks for more support vectors than the "
-                f"class of least weight has; use nu <= {most:.6g}, or class_weight='balanced'"
+                f"class with the least weight has; use nu <= {most:.6g}, or class_weight='balanced'"
             )
         return weights
 
     def _problem(self, y: FloatArray, weights: FloatArray | None) -> Problem:
         w = np.ones(len(y)) if weights is None else weights
-        nu = min(float(self.nu), _largest_nu(w[y > 0].sum(), w[y < 0].sum()))  # a fold has less
+        largest = _largest_nu(w[y > 0].sum(), w[y < 0].sum())
+        nu = min(float(self.nu), largest)  # a fold may allow less than all examples
         return svm_problem(self._kind, y, weights, nu=nu)
 
 
 def _largest_nu(a: float, b: float) -> float:
-    """ν for which the classes, of weights a and b, have just enough examples."""
+    """The largest ν for which classes of weights a and b have enough examples."""
     return float(2.0 * min(a, b) / (a + b))

@@ -1,30 +1,32 @@
-r"""Support vector regression: a function within ε of most targets, as flat as can be.
+r"""Support vector regression: the flattest function within ε of most targets.
 
 .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
           + C \sum_l \left| |y_l - w \cdot \Phi(x_l) - b| - \epsilon \right|_+
 
-is `SVR`; `NuSVR` has in place of the tube's width ε the part ν of examples outside.
+is `SVR`. `NuSVR` replaces the tube's half-width ε with ν, the fraction of examples allowed outside.
 """
 
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.svm.decomposition import Bench, Options, Solution
+from widemargin.svm.decomposition import Options, Solution, SolverState
 from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.nu_regression import nu_regression
 from widemargin.svm.problem import Problem
+from widemargin.training.certified import CertifiedRegressor
 from widemargin.training.control import Control, Watcher
 
 __all__ = ["SVR", "NuSVR"]
 
 
-class _KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
+class KernelRegressor(CertifiedRegressor, KernelMachine):
+    """Base of regressions: their only output is the prediction."""
+
     def predict(self, X: ArrayLike) -> FloatArray:
         """f(x) of each example.
 
@@ -39,24 +41,24 @@ class _KernelRegressor(RegressorMixin, KernelMachine):  # type: ignore[misc]
         ndarray of shape (n_samples,)
             The predictions.
         """
-        return self._outputs(self._check_predict(X))[:, 0]
+        return self._decide(self._outputs(self._check_predict(X)))
 
 
-class SVR(_KernelRegressor):
+class SVR(KernelRegressor):
     r"""Support vector regression with any kernel (thesis, Chapter 5).
 
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2
               + C \sum_l \left| |y_l - w \cdot \Phi(x_l) - b| - \epsilon \right|_+
 
-    The exact solution, with scikit-learn's parameters and attributes, and a certificate.
+    It finds the exact solution and certifies it, with scikit-learn's parameters and attributes.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
         A callable gets two sets of examples and returns the matrix of their kernel values; it is
-        called for some rows at a time. sigmoid is not positive definite, so that the solution is
-        a stationary point only.
+        called for a few rows at a time. sigmoid is not positive definite, so its solution is only
+        a stationary point.
     degree : int, default=3
         The degree of poly.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -64,35 +66,37 @@ class SVR(_KernelRegressor):
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
     tol : float, default=0.001
-        The largest violation of the optimality conditions at the end.
+        The largest violation of the optimality conditions that is allowed at the end.
     C : float, default=1.0
         The weight of the errors: the bound of the coefficients.
     epsilon : float, default=0.1
-        ε, half the width of the tube in which errors do not count.
+        ε, half the width of the tube inside which errors cost nothing.
     shrinking : bool or "heuristic", default=True
-        Whether to put examples aside that seem to stay at a bound. True: they are looked at again
-        before the end, so that the solution is optimal for all examples. "heuristic": they are
-        not, as in the original SVMTorch; what that leaves is measured, and warned of.
+        Whether to set aside examples that are likely to stay at a bound (shrinking). With True
+        they are checked again before the end, so that the solution is optimal for all examples.
+        With "heuristic" they are not, as in the original SVMTorch; the remaining violation is
+        measured, and a warning reports it.
     cache_size : float, default=200
-        Megabytes for rows of the kernel matrix.
+        Megabytes of memory for rows of the kernel matrix.
     verbose : bool, default=False
-        Whether to print a line every 50 ms.
+        Whether to print one line every 50 ms.
     max_iter : int, default=-1
-        The largest number of steps, of two variables each; −1: any number.
+        The largest number of steps, each of which moves two variables; −1 means no limit.
     working_set_size : "auto" or int, default="auto"
-        Variables that are optimised at once: even, 2 or more. 2 is sequential minimal optimisation.
+        How many variables are optimised at a time: an even number, 2 or more. 2 gives sequential
+        minimal optimisation.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
-        Threads; None: one for each CPU. The result does not depend on it.
+        The largest number of threads; −1 means one per CPU. None lets the machine choose, up to
+        one per CPU. The result does not depend on it.
     warm_start : bool, default=False
-        Whether `fit` starts from the coefficients of the last fit, if that had as many examples:
-        after an early stop, or for other parameters. They are made feasible (scaled as C is,
-        clipped to the bounds, and the sign that has too much scaled down); the optimum that is
-        found does not depend on the start.
+        Whether `fit` starts from the coefficients of the last fit, to resume after an early stop
+        or for other parameters. The last fit must have had as many examples. Its coefficients are
+        made feasible; the optimum does not depend on them.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        The precision of kernel values. "auto": float32 where its rounding cannot hide a violation
-        of `tol`.
+        The precision of kernel values. "auto" uses float32 where its rounding cannot hide a
+        violation of `tol`.
 
     Attributes
     ----------
@@ -113,31 +117,33 @@ class SVR(_KernelRegressor):
     gamma_ : float
         γ as used; 0 for a precomputed kernel or a callable.
     primal_objective_, dual_objective_, duality_gap_ : float
-        The primal, the dual, and their difference, within which the optimum is. The primal
-        and the gap are infinite where an early stop left no time to measure them.
+        The primal and the dual objective, between which the optimum lies, and their difference.
+        The primal and the gap are infinite where an early stop left no time to measure them.
     kkt_violation_ : float
         The violation of the optimality conditions over all examples; infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted", "callback"; "rounding", which keeps the
-        violation above `tol`; or "shrunk": examples that `shrinking="heuristic"` put aside
+        "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
+        the violation above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
         violate the conditions.
     n_iter_ : int
-        Steps of two variables.
+        The number of steps.
     n_kernel_evaluations_ : int
-        Kernel values computed.
+        How many kernel values were computed.
     cache_hit_rate_ : float
-        The part of the wanted kernel rows that were in the cache.
+        The fraction of the kernel rows needed that were in the cache.
     history_ : list of dict
-        From time to time: the problem's number, iteration, steps, violation and size of the active
-        set, the dual objective, seconds.
+        One record per slice of work, about 50 ms: the problem's number, iteration, steps,
+        violation, dual objective, size of the active set, seconds.
     fit_time_ : float
-        Seconds.
+        How many seconds `fit` took.
+    validation_error_ : float
+        1 − R² on the validation examples; only if `fit` was given some.
 
     See Also
     --------
-    NuSVR : The same machine, with the part of support vectors as parameter.
+    NuSVR : The same machine, with the fraction of support vectors as its parameter.
 
     References
     ----------
@@ -199,18 +205,19 @@ class SVR(_KernelRegressor):
         self.dtype = dtype
 
 
-class NuSVR(_KernelRegressor):
-    r"""Support vector regression with the part ν of support vectors as parameter.
+class NuSVR(KernelRegressor):
+    r"""Support vector regression with the fraction ν of support vectors as its parameter.
 
     .. math:: \min_{w, b, \epsilon} \; \tfrac12 \|w\|^2 + C \left( \nu L \epsilon
               + \sum_l \left| |y_l - w \cdot \Phi(x_l) - b| - \epsilon \right|_+ \right)
 
-    At most a part ν of the examples is outside the tube, and at least a part ν are support vectors.
+    At most a fraction ν of the examples is outside the tube, and at least a fraction ν are support
+    vectors.
 
     Parameters
     ----------
     nu : float, default=0.5
-        ν, of (0, 1].
+        ν in (0, 1].
     C : float, default=1.0
         The weight of the errors: the bound of the coefficients.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter :
@@ -225,7 +232,7 @@ class NuSVR(_KernelRegressor):
 
     See Also
     --------
-    SVR : The same machine, with ε as parameter.
+    SVR : The same machine, with ε as its parameter.
 
     References
     ----------
@@ -294,7 +301,7 @@ class NuSVR(_KernelRegressor):
         control: Control,
         initial: Sequence[FloatArray | None] | None = None,
         watcher: Watcher | None = None,
-        bench: Bench | None = None,  # its problems are not alike
+        state: SolverState | None = None,  # not used: its two problems are not alike
     ) -> list[Solution]:
         (task,), first = tasks, None if initial is None else initial[0]
 

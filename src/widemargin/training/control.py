@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed
 
-__all__ = ["Control", "Watcher", "interrupt_flag"]
+__all__ = ["Control", "Watcher", "in_threads", "interrupt_flag"]
 
 SLICE = 0.05  # seconds of native work between two looks at the flags
-BAR = 20  # characters of the bar of progress
 
 
 @contextmanager
@@ -107,24 +107,34 @@ class Control:
         other.history, other.verbose = [], 0
         return other
 
-    def note(self, record: dict[str, float], first: float, tol: float) -> None:
+    def note(self, record: dict[str, float], line: Callable[[dict[str, float]], str]) -> None:
+        """Keep a record, and print the line that describes it if `verbose`."""
         with self._lock:
             self.history.append(record)
             if self.verbose:
-                print(f"[{self.name}] {_line(record, first, tol)}", flush=True)
+                print(f"[{self.name}] {line(record)}", flush=True)
 
 
-def _line(record: dict[str, float], first: float, tol: float) -> str:
-    """Where the violation is between the first one and tol, on a logarithmic scale."""
-    whole = np.log(max(first, 1.1 * tol) / tol)
-    left = np.log(max(record["violation"], tol) / tol)
-    done = round(BAR * (1.0 - min(1.0, left / whole)))
-    return (
-        f"problem {record['problem']}  iteration {record['iteration']:5d}  "
-        f"steps {record['steps']:8d}  violation {record['violation']:8.2e} "
-        f"|{'#' * done}{'.' * (BAR - done)}|  dual {record['dual_objective']:.6g}  "
-        f"active {record['active']}  {record['seconds']:.2f} s"
-    )
+Found = TypeVar("Found")
+
+
+def in_threads(
+    solve: Callable[[int], Found], count: int, threads: int, control: Control
+) -> list[Found]:
+    """The solution of each problem 0 … count − 1, several at a time if there are threads for it.
+
+    An error in one of them, or a second Ctrl-C, stops the others after their slice.
+    """
+    if threads == 1:
+        return [solve(number) for number in range(count)]
+    try:
+        found = Parallel(n_jobs=threads, backend="threading")(
+            delayed(solve)(number) for number in range(count)
+        )
+    except BaseException:
+        control.stop("interrupted")
+        raise
+    return list(found)
 
 
 class Watcher:

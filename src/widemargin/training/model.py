@@ -87,9 +87,6 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
     #: Parameters of the space the weights live in: training cannot resume after they change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("scaling",)
 
-    #: The parameter that limits the number of epochs.
-    _epochs_parameter: ClassVar[str] = "max_iter"
-
     #: What scikit-learn's validation is told about y.
     _y_options: ClassVar[dict[str, Any]] = {}
 
@@ -201,13 +198,13 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         `time_limit` holds for this call, beside the model's own.
         """
         limits = [limit for limit in (self.time_limit, time_limit) if limit is not None]
-        context = self._init_callback_context(max_subtasks=self._most_epochs())
+        context = self._init_callback_context(max_subtasks=int(self.max_iter))
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         arguments = {"X": X, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         needed = self._needed_epochs()
         plan = Plan(
-            max_iter=self._most_epochs(),
+            max_iter=int(self.max_iter),
             rate=self._schedule(),
             decay=needed is not None,
             needed=needed or 0.0,
@@ -264,13 +261,10 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         check_indices(X)
         return X, y
 
-    def _most_epochs(self) -> int:
-        return int(getattr(self, self._epochs_parameter))
-
     def _schedule(self, *, online: bool = False) -> Schedule:
         """Of `fit`, or of `partial_fit`."""
         name, rate, decay, power_t = self._rate()
-        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=self._most_epochs())
+        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=int(self.max_iter))
 
     def _examples(
         self,
@@ -285,7 +279,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         codes = self._encode(y)
         weights = self._weights(X, y, sample_weight)
         order = counted_rows(X.shape[0], weights)
-        examples = Examples(X, codes, weights, order, repeated=split and self._most_epochs() > 1)
+        examples = Examples(X, codes, weights, order, repeated=split and int(self.max_iter) > 1)
         if validation is not None:
             examples.X_val, y_val, examples.weights_val = validation
             examples.y_val = self._encode(y_val)

@@ -1,11 +1,11 @@
-"""What the paths of kernel machines and of linear ones share: many C in order, folds, the choice.
+"""Machines for many C, each started from the previous one.
 
-A machine that can be on a path has a parameter C, and `_share`, which makes what its fits have in
-common. It is in `_shared` while the path is trained: each fit then starts from the last.
+A machine that can be on a path is a `CertifiedMachine` with a parameter C. Its `_path_state` is
+handed from one fit to the next.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -13,20 +13,16 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import PredefinedSplit, check_cv
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.training.control import interrupt_flag
 
-__all__ = ["Folds", "Path", "adopt", "grid_of", "unfitted"]
+__all__ = ["Path", "along", "grid_of", "unfitted"]
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Fitted models, one for each C; arrays have a row each."""
+    """Fitted models, one per C; arrays have one row per C."""
 
     Cs: FloatArray
     models: list[Any]
@@ -40,7 +36,7 @@ class Path:
     def of(
         cls, model: Any, X: ArrayLike, y: ArrayLike, Cs: ArrayLike, sample_weight: ArrayLike
     ) -> Self:
-        """Trains copies of the model in ascending order of C; results are in the order given."""
+        """Train copies of the model in ascending order of C; results are in the given order."""
         values = checked_Cs(Cs)
         order = np.argsort(values, kind="stable")
         found: dict[int, tuple[Any, float]] = {}
@@ -75,82 +71,18 @@ def checked_Cs(Cs: ArrayLike) -> FloatArray:
 
 
 def grid_of(Cs: ArrayLike) -> FloatArray:
-    """The values of C, ascending; a number asks for as many from 0.01 to 100, in equal ratios."""
+    """The values of C, ascending; an integer asks for that many from 0.01 to 100, equal ratios."""
     return np.logspace(-2, 2, Cs) if isinstance(Cs, Integral) else np.sort(checked_Cs(Cs))
 
 
 def along(
     model: Any, X: ArrayLike, y: ArrayLike, Cs: FloatArray, sample_weight: ArrayLike
 ) -> Iterator[Any]:
-    """A fitted copy of the model for each C, up to the one during which Ctrl-C came."""
-    model._shared = model._share(Cs)
+    """A fitted copy of the model per C, up to the one that Ctrl-C interrupts."""
+    state = model._path_state(Cs)
     for C in Cs:
         with interrupt_flag() as interrupted:  # also if it came too late to stop the fit
-            model.set_params(C=float(C)).fit(X, y, sample_weight)
-        fitted = copy(model)
-        del fitted._shared
-        yield fitted
+            model.set_params(C=float(C))._fit_on_path(state, X, y, sample_weight)
+        yield copy(model)
         if interrupted.is_set():
             return
-
-
-class Folds:
-    """Rows to train on and rows to score, those of weight zero left out.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The one that chooses, with its `scoring`.
-    X, y : array-like
-        All examples, validated.
-    sample_weight : array-like or None
-        Their weights, which count in training and in scores.
-    cv : int, splitter or iterable of pairs
-        How to split. Only what is to be made is made of the rows that have a weight; pairs and
-        `PredefinedSplit` number all rows.
-    """
-
-    def __init__(
-        self, estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, cv: Any
-    ) -> None:
-        self.estimator, self.X, self.y, self.weights = estimator, X, y, None
-        count = _num_samples(X)
-        has_weight = np.ones(count, dtype=bool)
-        if sample_weight is not None:
-            self.weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            has_weight = self.weights > 0
-        rows = np.flatnonzero(has_weight)
-        if isinstance(cv, (Iterable, PredefinedSplit)):
-            rows = np.arange(count)
-        splits = check_cv(cv, y[rows], classifier=True).split(rows, y[rows])
-        self.splits = [
-            tuple(part[has_weight[part]] for part in (rows[train], rows[test]))
-            for train, test in splits
-        ]
-
-    def scores(self, models: Sequence[Any], Cs: FloatArray) -> FloatArray:
-        """Those of each model, C and fold."""
-        scorer = check_scoring(self.estimator, scoring=self.estimator.scoring)
-        scores = np.empty((len(models), len(Cs), len(self.splits)))
-        for k, (train, test) in enumerate(self.splits):
-            some = None if self.weights is None else self.weights[train]
-            told = {} if self.weights is None else {"sample_weight": self.weights[test]}
-            for m, model in enumerate(models):
-                X_train, y_train = _safe_split(model, self.X, self.y, train)
-                X_test, y_test = _safe_split(model, self.X, self.y, test, train)
-                fits = list(along(clone(model), X_train, y_train, Cs, some))
-                if len(fits) < len(Cs) or fits[-1].stop_reason_ == "interrupted":
-                    name = type(self.estimator).__name__
-                    raise KeyboardInterrupt(f"{name} was interrupted before it chose C")
-                scores[m, :, k] = [scorer(fitted, X_test, y_test, **told) for fitted in fits]
-        return scores
-
-
-def adopt(estimator: Any, best: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> None:
-    """Trains the chosen model, under the estimator's callbacks, and takes what it learnt."""
-    best.set_callbacks(*getattr(estimator, "_skl_callbacks", ()))
-    best.fit(X, y, sample_weight)
-    known = {*best.get_params(deep=False), "_skl_callbacks"}
-    vars(estimator).update({k: v for k, v in vars(best).items() if k not in known})

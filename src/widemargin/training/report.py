@@ -75,8 +75,7 @@ def warn_unfinished(estimator: Any, plan: "Plan", outcome: "Outcome") -> None:
             "solution and use early_stopping=True"
         )
     elif outcome.reason == "max_iter" and plan.tol is not None:
-        limit = getattr(estimator, "_epochs_parameter", "max_iter")
-        message = f"{name} reached {limit}={plan.max_iter}: {left}; raise {limit} or tol"
+        message = f"{name} reached max_iter={plan.max_iter}: {left}; raise max_iter or tol"
     elif outcome.advice:
         message = f"{name} {outcome.advice}: {left}"
     elif outcome.reason == "time_limit":

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows, target_moments
-from widemargin.mixtures.gaters.gater import Gater, check_gater_examples
+from widemargin.mixtures.gaters.gater import Gater, GaterExamples, check_gater_examples
 from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin.mlp.network import Mixed, NetworkLearner
 from widemargin.training.estimators import Examples, all_or_nothing
@@ -241,29 +241,26 @@ class MLPGater(NetworkModel, Gater):
         self
             The fitted gater.
         """
-        given = X
         task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
-        n_experts = task.outputs.shape[1]
-        resume = self.warm_start and self._can_resume(X, n_experts)
-        X = self._check_X(X, reset=not resume)
-        if resume:
-            self._check_unchanged()
-        else:
-            self._forget()
-        self.n_experts_ = n_experts
-        weights, y = task.weights, task.targets
-        order = counted_rows(X.shape[0], weights)
-        examples = MixedExamples(X, y, weights, order, experts=task.outputs, criterion=criterion)
-        return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
+        return self._fit(X, task, criterion, None)
 
-    def fit_within(self, seconds: float, X: ArrayLike, **task: Any) -> Self:
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @all_or_nothing
+    def fit_within(
+        self,
+        seconds: float,
+        X: ArrayLike,
+        *,
+        outputs: ArrayLike = None,
+        targets: ArrayLike = None,
+        partition: ArrayLike = None,
+        criterion: str = "tanh_mse",
+        sample_weight: ArrayLike = None,
+    ) -> Self:
         """As `fit`, in at most `seconds` and `time_limit`; see `Gater.fit_within`."""
-        own = self.time_limit
-        if seconds < np.inf:
-            self.time_limit = max(seconds if own is None else min(own, seconds), MIN_FIT_SECONDS)
-        self.fit(X, **task)
-        self.time_limit = own
-        return self
+        task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
+        limit = max(seconds, MIN_FIT_SECONDS) if seconds < np.inf else None
+        return self._fit(X, task, criterion, limit)
 
     def log_gates(self, X: ArrayLike) -> FloatArray:
         """Logarithms of `gates`, accurate even where the gates underflow.
@@ -282,6 +279,23 @@ class MLPGater(NetworkModel, Gater):
         return np.asarray(log_softmax(self._outputs(self._check_X(X)), axis=1))
 
     # ----------------------------------------------------------------------------- helpers
+
+    def _fit(
+        self, X: ArrayLike, task: GaterExamples, criterion: str, time_limit: float | None
+    ) -> Self:
+        given, n_experts = X, task.outputs.shape[1]
+        resume = self.warm_start and self._can_resume(X, n_experts)
+        X = self._check_X(X, reset=not resume)
+        if resume:
+            self._check_unchanged()
+        else:
+            self._forget()
+        self.n_experts_ = n_experts
+        weights, y = task.weights, task.targets
+        order = counted_rows(X.shape[0], weights)
+        examples = MixedExamples(X, y, weights, order, experts=task.outputs, criterion=criterion)
+        learner = self._learner(examples, resume=resume)
+        return self._run(learner, given, y, weights, time_limit=time_limit)
 
     def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
         return self._stochastic_learner(examples, resume=resume)

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from widemargin._typing import FloatArray
 from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
-from widemargin.mixtures.hard.example_block import ExampleBlock
 from widemargin.training.loop import Plan, Tally, epoch_order, run_epoch
 
-__all__ = ["EpochSpan", "GaterCopy", "averaged", "finished", "initialized", "pass_over_block"]
+__all__ = ["EpochSpan", "GaterCopy", "averaged", "finished", "initialized", "pass_over"]
 
 EMPTY_TALLY = Tally(0, 0.0, 0.0, 0.0)
 
@@ -54,24 +53,9 @@ def initialized(gater: MLPGater, n_experts: int, statistics: Scaling) -> MLPGate
     return gater
 
 
-def pass_over_block(
-    copy: GaterCopy,
-    block: ExampleBlock,
-    outputs: NDArray[np.float32],
-    criterion: str,
-    span: EpochSpan,
-) -> GaterCopy:
+def pass_over(copy: GaterCopy, examples: MixedExamples, span: EpochSpan) -> GaterCopy:
     """Visits the examples of a block once, in random order."""
-    gater, targets = deepcopy(copy.gater), block.targets
-    examples = MixedExamples(
-        block.X,
-        np.zeros((len(block), 1)) if criterion == "likelihood" else targets.columns,
-        block.weights,
-        np.arange(len(block)),
-        experts=outputs,
-        criterion=criterion,
-        error_scale=targets.error_scale,
-    )
+    gater = deepcopy(copy.gater)
     learner = gater._learner(examples, resume=True)
     plan = Plan(gater.max_iter, gater._schedule(), first_epoch=gater._epochs_done)
     epoch = gater._epochs_done + span.epoch

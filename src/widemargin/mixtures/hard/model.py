@@ -237,8 +237,17 @@ class HardMixture(IterativeModel):
             )
         return MixtureState(self.experts_, self.gater_, partition, partition, self._epochs_done)
 
+    @property
+    def feature_offset_(self) -> FloatArray:
+        """What is subtracted from inputs."""
+        return self._fitted_scaling().offset
+
+    @property
+    def feature_scale_(self) -> FloatArray:
+        """What inputs are divided by, after the offset was subtracted."""
+        return self._fitted_scaling().scale
+
     def _keep_scaling(self, scaling: Scaling) -> None:
-        self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
         self._scaling_state = {"kind": scaling.kind, **scaling.to_dict()}
 
     def _fitted_scaling(self) -> Scaling:

@@ -48,7 +48,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         or the one with the largest posterior P(k | x, y), which knows the target, as in Algorithm
         6.2. "auto" follows the gater's algorithm. Without probabilities, gates are used.
     gater_rows : int or None, default=100_000
-        How many examples train a global gater at most; they are drawn anew in each iteration.
+        How many examples train a global gater at most; each iteration draws new ones.
         None uses all. The experts' outputs for these examples take most of the time, which
         without this limit grows with the square of the number of examples.
     gate_tolerance : float, default=0.001
