@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 import widemargin
 import widemargin.dask
 from widemargin import SGDSVC, SVC
-from widemargin.dask import learner as _learner
+from widemargin.dask import gaters as _gaters
 from widemargin.datasets import fetch_forest
 from widemargin.mixtures import MLPGater
 
@@ -60,7 +60,7 @@ def memory(limit: int, ratio: float) -> None:
         before, base = client.run(os.getpid), client.run(peak)
         start = time.perf_counter()
         mixture = widemargin.dask.HardMixtureClassifier(
-            expert, gater, n_experts=70, n_iter=2, gater_rows=10_000, random_state=0, verbose=1
+            expert, gater, n_experts=70, max_iter=2, gater_rows=10_000, random_state=0, verbose=1
         ).fit(X, y)
         seconds = time.perf_counter() - start
         died = len(set(before.values()) - set(client.run(os.getpid).values()))
@@ -70,14 +70,14 @@ def memory(limit: int, ratio: float) -> None:
 
 
 def forest(count: int, experts: int, chunks: int, copy_rows: int) -> None:
-    _learner.ROWS_PER_COPY = copy_rows
+    _gaters.ROWS_PER_COPY = copy_rows
     data = fetch_forest(split="thesis")
     X, y = data.X_train[:count], data.y_train[:count]
     options = {
         "expert": SVC(C=10.0, gamma=10.0),
         "gater": MLPGater((150,)),
         "n_experts": experts,
-        "n_iter": 3,
+        "max_iter": 3,
         "random_state": 0,
         "verbose": 1,
     }
@@ -105,7 +105,7 @@ def main() -> None:
     two.add_argument("--count", type=int, default=100_000, help="training examples")
     two.add_argument("--experts", type=int, default=50)
     two.add_argument("--chunks", type=int, default=8)
-    two.add_argument("--copy-rows", type=int, default=_learner.ROWS_PER_COPY)
+    two.add_argument("--copy-rows", type=int, default=_gaters.ROWS_PER_COPY)
     two.set_defaults(run=forest)
     options = vars(parser.parse_args())
     options.pop("run")(**options)

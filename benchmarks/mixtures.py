@@ -122,7 +122,7 @@ def mixtures(data: Parts, machines: list[Machine], options: argparse.Namespace) 
 
     def one(machine: Machine, units: int) -> tuple[Line, Any]:
         model = ours.hard_mixture(
-            machine, experts, units, options.threads, n_iter=options.n_iter, early_stopping=True
+            machine, experts, units, options.threads, max_iter=options.max_iter, early_stopping=True
         )
         name = f"hard mixture, {experts} experts, gater {units}"
         return attempt(name, str(machine), model, data, **validation)
@@ -199,7 +199,7 @@ def scaling(console: Console, options: argparse.Namespace) -> list[dict[str, Any
     most = options.rows or SIZES[-1]
     sizes = [size * most // SIZES[-1] for size in SIZES]
     data = load(most)
-    title = f"A hard mixture, {PER_EXPERT:,} rows an expert, {options.n_iter} iterations"
+    title = f"A hard mixture, {PER_EXPERT:,} rows per expert, {options.max_iter} iterations"
     table = Table(title=title)
     for column in ("rows", "experts", "time", "experts'", "outputs", "gater", "valid %", "test %"):
         table.add_column(column, justify="right")
@@ -208,7 +208,7 @@ def scaling(console: Console, options: argparse.Namespace) -> list[dict[str, Any
         part, experts = data.first(rows), max(2, round(rows / PER_EXPERT))
         model = ours.hard_mixture(
             *(Machine(options.C[0], options.gammas[0]), experts, options.units[0], options.threads),
-            n_iter=options.n_iter,
+            max_iter=options.max_iter,
             gater_rows=sizes[0],
         )
         spent = min(fit_seconds(model, part.X, part.y) for _ in range(options.repeat))
@@ -244,7 +244,7 @@ def workers(console: Console, options: argparse.Namespace) -> list[dict[str, Any
     for _ in range(options.repeat):
         for count in counts:
             machine = Machine(options.C[0], options.gammas[0])
-            model = ours.hard_mixture(machine, experts, 10, count, n_iter=1, gater_rows=1_000)
+            model = ours.hard_mixture(machine, experts, 10, count, max_iter=1, gater_rows=1_000)
             model.fit(data.X, data.y)
             taken = model.history_[0]["experts_seconds"]
             spent[count] = min(spent.get(count, math.inf), taken)
@@ -268,7 +268,7 @@ def main(arguments: list[str] | None = None) -> None:
     add("--C", nargs="+", type=float, default=[10.0], help="of machines and experts (10)")
     add("--gammas", nargs="+", type=float, default=[32.0], help="of inputs in 0..1 (32)")
     add("--units", nargs="+", type=int, default=[150, 500], help="of the gater (150 and 500)")
-    add("--n-iter", type=int, default=5, help="iterations of the mixture (5)")
+    add("--max-iter", type=int, default=5, help="iterations of the mixture (5)")
     add("--threads", type=int, default=2, help="of all models that have threads (2)")
     add("--repeat", type=int, default=1, help="fits of scaling and workers; the best counts (1)")
     add("--rows", type=int, help="fewer training rows")

@@ -3,17 +3,26 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
 endif()
 
 # Every hot loop is compiled once per instruction set, each in its own namespace
-# (WIDEMARGIN_ISA); cpp/widemargin/dispatch.cpp picks one when the module is loaded.
-add_library(widemargin_core STATIC cpp/widemargin/dispatch.cpp
-            cpp/widemargin/buffer.cpp cpp/widemargin/encoding.cpp
-            cpp/widemargin/packed_examples.cpp cpp/widemargin/kernel_source.cpp
-            cpp/widemargin/decomposition.cpp cpp/widemargin/partition.cpp
-            cpp/widemargin/working_set.cpp)
+# (WIDEMARGIN_ISA); cpp/widemargin/dispatch picks one when the module is loaded.
+add_library(widemargin_core STATIC
+            cpp/widemargin/base/buffer.cpp
+            cpp/widemargin/base/parallel.cpp
+            cpp/widemargin/base/shuffle.cpp
+            cpp/widemargin/dispatch/dispatch.cpp
+            cpp/widemargin/kernel/encoding.cpp
+            cpp/widemargin/kernel/kernel_source.cpp
+            cpp/widemargin/kernel/packed_examples.cpp
+            cpp/widemargin/svm/decomposition.cpp
+            cpp/widemargin/svm/first_solution.cpp
+            cpp/widemargin/svm/partition.cpp
+            cpp/widemargin/svm/selection.cpp
+            cpp/widemargin/svm/shrinking.cpp
+            cpp/widemargin/svm/working_set.cpp)
 target_compile_options(widemargin_core PRIVATE -O3 -fvisibility=hidden -Wall -Wextra)
 target_include_directories(widemargin_core PUBLIC cpp)
 
 function(widemargin_add_isa name)
-  add_library(widemargin_${name} OBJECT cpp/widemargin/kernels.cpp)
+  add_library(widemargin_${name} OBJECT cpp/widemargin/dispatch/loops.cpp)
   target_include_directories(widemargin_${name} PRIVATE cpp)
   target_compile_definitions(widemargin_${name} PRIVATE WIDEMARGIN_ISA=${name})
   target_compile_options(widemargin_${name} PRIVATE ${ARGN})
@@ -29,10 +38,10 @@ if(OpenMP_CXX_FOUND)
   target_link_libraries(widemargin_core PUBLIC OpenMP::OpenMP_CXX)
 endif()
 
-# Hidden symbols do not keep the sets apart, their namespaces do (docs/decisions/0001).
+# Namespaces keep the sets apart; hiding their symbols would not (docs/decisions/0001).
 set(WIDEMARGIN_FLAGS -O3 -fopenmp-simd -fvisibility=hidden -fno-math-errno -fno-trapping-math
     -Wall -Wextra -Wno-psabi)
-if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # it says so when it cannot vectorise an `omp simd` loop
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # it warns when it cannot vectorise an `omp simd` loop
   list(APPEND WIDEMARGIN_FLAGS -Wno-pass-failed)
 endif()
 

@@ -73,16 +73,16 @@ VARIANTS = [
     ),
     MLPRegressor("epsilon_insensitive", learning_rate_init=0.01),
     MLPRegressor(hidden_layer_sizes=(10,), solver="lbfgs", alpha=1.0),
-    HardMixtureClassifier(n_experts=2, n_iter=2, gater="local"),
-    HardMixtureClassifier(n_experts=2, early_stopping=True, validation_fraction=0.3, n_iter=2),
+    HardMixtureClassifier(n_experts=2, max_iter=2, gater="local"),
+    HardMixtureClassifier(n_experts=2, early_stopping=True, validation_fraction=0.3, max_iter=2),
     HardMixtureRegressor(
-        MLPRegressor(hidden_layer_sizes=(10,)), n_experts=2, n_iter=2, gater="local", scale=None
+        MLPRegressor(hidden_layer_sizes=(10,)), n_experts=2, max_iter=2, gater="local", scaling=None
     ),
     MixtureOfExpertsClassifier(3, solver="em", max_iter=10),
-    MixtureOfExpertsClassifier(3, n_hidden=5, criterion="mse", learning_rate_init=0.03),
+    MixtureOfExpertsClassifier(3, n_units=5, criterion="mse", learning_rate=0.03),
     MixtureOfExpertsClassifier(2, solver="em", expert=LogisticRegression(), max_iter=3),
-    MixtureOfExpertsRegressor(3, n_hidden=0, learning_rate="one_cycle", learning_rate_init=0.03),
-    MixtureOfExpertsRegressor(2, solver="em", n_hidden=3, gater_units=3, max_iter=10),
+    MixtureOfExpertsRegressor(3, n_units=0, schedule="one_cycle", learning_rate=0.03),
+    MixtureOfExpertsRegressor(2, solver="em", n_units=3, n_gater_units=3, max_iter=10),
     MixtureOfExpertsRegressor(2, solver="em", expert=Ridge(), max_iter=3),
     NilssonMLPClassifier(n_units=51, encoding="hat"),
     SimpleMLPClassifier(n_units=50, encoding=None),

@@ -1,6 +1,8 @@
-"""The C++ tests under sanitizers, and every instruction set of this machine from Python."""
+"""The native core: its C++ tests, the symbols of its objects, instruction sets, errors, leaks."""
 
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +29,7 @@ def compiler():
 
 
 def run(*command, **options):
-    """Runs a command; its output is the failure's message."""
+    """Runs a command and returns its output, which is the message if the command fails."""
     done = subprocess.run(
         [str(part) for part in command],
         stdout=subprocess.PIPE,
@@ -40,27 +42,84 @@ def run(*command, **options):
     return done.stdout
 
 
-@pytest.mark.skipif(compiler() is None, reason="no C++ compiler")
-@pytest.mark.skipif(tool("cmake") is None or tool("ninja") is None, reason="no cmake and ninja")
-@pytest.mark.skipif(
-    not (SOURCES / "cpp" / "tests" / "test_core.cpp").exists(), reason="no C++ sources here"
-)
+def why_not_compile():
+    """Why this machine cannot compile the core; empty if it can."""
+    if compiler() is None:
+        return "no C++ compiler"
+    if tool("cmake") is None or tool("ninja") is None:
+        return "no cmake and ninja"
+    return "" if (SOURCES / "cpp" / "tests" / "test_core.cpp").exists() else "no C++ sources here"
+
+
+compiled = pytest.mark.skipif(bool(why_not_compile()), reason=why_not_compile())
+
+
+def build(folder, *options, targets=("all",)):
+    """Configures the core in a folder and builds these targets."""
+    make = f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"
+    run(tool("cmake"), "-S", SOURCES, "-B", folder, "-G", "Ninja", make, *options)
+    run(tool("cmake"), "--build", folder, "--target", *targets)
+
+
+@compiled
+@pytest.mark.slow
 def test_core_under_sanitizers(tmp_path):
-    cmake = tool("cmake")
-    run(
-        cmake,
-        "-S", SOURCES,
-        "-B", tmp_path,
-        "-G", "Ninja",
-        f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-        "-DWIDEMARGIN_CPP_TESTS=ON",
-    )  # fmt: skip
-    run(cmake, "--build", tmp_path)
-    ctest = Path(cmake).with_name("ctest")
+    build(tmp_path, "-DWIDEMARGIN_CPP_TESTS=ON")
+    ctest = Path(tool("cmake")).with_name("ctest")
     # without tests ctest succeeds: `--no-tests=error` makes that a failure too
     output = run(ctest, "--test-dir", tmp_path, "--output-on-failure", "--no-tests=error")
     assert "100% tests passed" in output
 
+
+# ------------------------------------------------------------------------------- weak symbols
+
+
+def foreign_weak_symbols(path, isa):
+    """The weak symbols of an object file that do not have its instruction set in their names.
+
+    The linker keeps one copy of a weak symbol for all instruction sets (docs/decisions/0001).
+    """
+    listed = run(tool("nm"), "--defined-only", "--demangle", path)
+    weak = re.findall(r"^\S+ [WwVvu] (.*)$", listed, flags=re.MULTILINE)
+    # DW.ref.* are addresses of the C++ run-time library, without code
+    return [name for name in weak if f"widemargin::{isa}::" not in name and "DW.ref." not in name]
+
+
+needs_nm = pytest.mark.skipif(
+    tool("nm") is None or platform.system() != "Linux" or platform.machine() != "x86_64",
+    reason="needs nm, and several instruction sets in ELF objects",
+)
+
+
+@compiled
+@needs_nm
+@pytest.mark.slow
+def test_no_weak_symbol_is_shared_by_instruction_sets(tmp_path):
+    targets = [f"widemargin_{isa}" for isa in ISAS]
+    build(tmp_path, "-DWIDEMARGIN_CORE_ONLY=ON", "-DCMAKE_BUILD_TYPE=Release", targets=targets)
+    for isa in ISAS:
+        (loops,) = tmp_path.glob(f"CMakeFiles/widemargin_{isa}.dir/**/loops.cpp.o")
+        assert f"widemargin::{isa}::table" in run(tool("nm"), "--demangle", loops)
+        assert foreign_weak_symbols(loops, isa) == []
+
+
+@compiled
+@needs_nm
+@pytest.mark.parametrize(
+    ("function", "shared"),
+    [("void grow(std::vector<double>& v) { v.resize(9); }", True),
+     ("inline int twice(int i) { return 2 * i; } int (*loop)(int) = twice;", False)],
+)  # fmt: skip
+def test_the_check_of_weak_symbols_can_fail(tmp_path, function, shared):
+    code = "#include <vector>\nnamespace widemargin::avx2 { " + function + " }"
+    (tmp_path / "loops.cpp").write_text(code)
+    run(compiler(), "-std=c++20", "-c", "-O0", tmp_path / "loops.cpp", "-o", tmp_path / "loops.o")
+    found = foreign_weak_symbols(tmp_path / "loops.o", "avx2")
+    assert any("std::vector<double" in name for name in found) == shared
+    assert bool(found) == shared
+
+
+# --------------------------------------------------------------------------- instruction sets
 
 FIT = """
 import sys
@@ -131,3 +190,130 @@ def test_unknown_instruction_set_is_an_error_at_import():
     assert done.returncode != 0
     assert "WIDEMARGIN_ISA=mmx" in done.stderr
     assert "baseline" in done.stderr  # what to use instead
+
+
+# ------------------------------------------------------------------------------------- errors
+
+
+def decomposition(**changes):
+    """A solver of a tiny problem."""
+    zeros = np.zeros((1, 4))
+    options = {
+        "diagonal": np.ones(4), "beta": zeros, "lo": zeros, "hi": zeros + 1.0, "s": zeros - 1.0,
+        "group": None, "working_set": 0, "shrinking": "checked", "tol": 1e-3,
+        "cache_bytes": 1 << 20, "max_steps": -1, "threads": 1,
+    }  # fmt: skip
+    return _core.Decomposition(lambda rows: np.eye(4)[rows], **{**options, **changes})
+
+
+@pytest.mark.parametrize("shrinking", ["never", "checked", "heuristic"])
+def test_every_kind_of_shrinking_is_known(shrinking):
+    assert decomposition(shrinking=shrinking).run(1.0)["done"]
+
+
+@pytest.mark.parametrize("shrinking", ["always", "", "Checked"])
+def test_unknown_shrinking_is_an_error_that_lists_the_known_ones(shrinking):
+    message = f"shrinking='{shrinking}' is unknown; use 'never', 'checked' or 'heuristic'"
+    with pytest.raises(ValueError, match=message):
+        decomposition(shrinking=shrinking)
+
+
+# -------------------------------------------------------------------------------------- leaks
+
+# nanobind lists what is left of its objects on stderr when the interpreter exits.
+
+EVERY_KIND_OF_FIT = """
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+import widemargin as wm
+from widemargin import _core
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.5)
+y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+
+
+def fits():
+    for data in (X, sp.csr_array(X)):
+        for model in (
+            wm.Perceptron(max_iter=2), wm.MarginPerceptron(max_iter=2), wm.LinearSVC(), wm.SVC(),
+            wm.KernelPerceptron(max_iter=2), wm.SimpleMLPClassifier(max_iter=2),
+            wm.NilssonMLPClassifier(max_iter=2), wm.MLPClassifier((3,), max_iter=2),
+        ):
+            model.fit(data, y).predict(data)
+    wm.HardMixtureClassifier(n_experts=2).fit(X, y).predict(X)
+    wm.SVC(kernel="precomputed").fit(X @ X.T, y)
+
+
+def failed_fits(kind):
+    for fail_after in (0, 1):  # in the diagonal, and in a row that the solver asks for
+        errors, calls = [], []
+
+        # Everything refers to everything: the kernel to the errors and to its model, an error to
+        # the frames in which it was raised, one of these to the solver, the solver to the kernel.
+        def kernel(a, b):
+            calls.append(len(errors))
+            if len(calls) > fail_after:
+                raise kind(f"after {fail_after} calls of {model}")
+            return np.asarray(a @ b.T)
+
+        model = wm.SVC(kernel=kernel)
+        model.itself = model
+        try:
+            model.fit(X, y)
+        except kind as error:
+            errors.append(error)
+        assert len(errors) == 1, calls
+    for data in ("nonsense", X[:, :0], np.full((3, 2), np.nan)):
+        for model in (wm.SVC(), wm.LinearSVC(), wm.MarginPerceptron()):
+            try:
+                model.fit(data, y)
+            except ValueError as error:
+                model.error = error
+
+
+class Array(np.ndarray):
+    pass
+
+
+def cycles():
+    array = np.zeros((3, 2)).view(Array)
+    array.rows = _core.Rows.dense(array)
+
+    def rows_of(rows):
+        return np.eye(4)[rows]
+
+    zeros = np.zeros((1, 4))
+    rows_of.solver = _core.Decomposition(
+        rows_of, diagonal=np.ones(4), beta=zeros, lo=zeros, hi=zeros + 1, s=zeros - 1, group=None,
+        working_set=0, shrinking="never", tol=1e-3, cache_bytes=1000, max_steps=-1, threads=1)
+    rows_of.solver.run(1.0)
+
+
+fits()
+failed_fits(ValueError)
+failed_fits(KeyboardInterrupt)
+cycles()
+"""
+
+A_LEAK = """
+import ctypes
+import numpy as np
+from widemargin import _core
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_core.Rows.dense(np.zeros((2, 2)))))
+"""
+
+
+@pytest.mark.slow
+def test_nothing_leaks():
+    done = python(EVERY_KIND_OF_FIT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_leak_would_be_reported():
+    done = python(A_LEAK)
+    assert done.returncode == 0, done.stderr
+    assert "nanobind: leaked" in done.stderr

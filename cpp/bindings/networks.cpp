@@ -1,17 +1,8 @@
 // widemargin._core, multi-layer perceptrons: passes over examples, and outputs.
-#include "rows_handle.hpp"
+#include "rows.hpp"
 
 namespace widemargin {
 namespace {
-
-template <class Value, std::size_t n>
-Value named(const char* what, const std::string& name,
-            const std::pair<const char*, Value> (&names)[n]) {
-    for (const auto& [known, value] : names) {
-        if (name == known) return value;
-    }
-    throw std::invalid_argument("unknown " + std::string(what) + " '" + name + "'");
-}
 
 Transfer transfer_of(const std::string& name) {
     static const std::pair<const char*, Transfer> names[] = {
@@ -19,7 +10,7 @@ Transfer transfer_of(const std::string& name) {
         {"tanh", Transfer::tanh},           {"slanted_tanh", Transfer::slanted_tanh},
         {"hard_tanh", Transfer::hard_tanh}, {"relu", Transfer::relu},
     };
-    return named("transfer function", name, names);
+    return named("transfer", name, names);
 }
 
 UpdateRule solver_of(const std::string& name) {
@@ -35,29 +26,22 @@ template <class T>
 Network network_of(const Rows& x, const Units& units, const std::string& transfer,
                    const Vector<T>& parameters, std::uintptr_t gemm) {
     require_plain(x);
-    require(units.shape(0) >= 2, "units must name inputs and outputs at least");
-    require(static_cast<std::size_t>(units(0)) == x.width, "units must begin with the inputs");
+    require(units.shape(0) >= 2, "units must have at least two entries: inputs and outputs");
+    require(static_cast<std::size_t>(units(0)) == x.width,
+            "units must begin with the number of inputs");
     std::size_t count = 0;
     for (std::size_t k = 0; k < units.shape(0); ++k) {
-        require(units(k) >= 1 && units(k) < (std::int64_t{1} << 31), "a layer needs units");
+        require(units(k) >= 1 && units(k) < (std::int64_t{1} << 31), "a layer must have units");
         if (k > 0) count += static_cast<std::size_t>((units(k - 1) + 1) * units(k));
     }
-    require(parameters.shape(0) == count, "parameters must have an entry a weight and bias");
-    require(gemm != 0, "gemm is no function");
-    return {sizeof(T) == sizeof(double),
-            units.shape(0) - 1,
-            units.data(),
-            transfer_of(transfer),
-            const_cast<std::remove_const_t<T>*>(parameters.data()),
-            reinterpret_cast<const void*>(gemm)};
-}
-
-Standardization statistics_of(const Rows& x, const std::optional<Vector<const double>>& mean,
-                              const std::optional<Vector<const double>>& scale) {
-    require(mean.has_value() == scale.has_value(), "mean and scale go together");
-    require(!mean || (mean->shape(0) == x.width && scale->shape(0) == x.width),
-            "the standardisation does not fit the examples");
-    return {data_or_null(mean), data_or_null(scale)};
+    require(parameters.shape(0) == count, "parameters must have one entry per weight and bias");
+    require(gemm != 0, "gemm must be the address of a function");
+    return {.double_precision = sizeof(T) == sizeof(double),
+            .layers = units.shape(0) - 1,
+            .units = units.data(),
+            .transfer = transfer_of(transfer),
+            .parameters = const_cast<std::remove_const_t<T>*>(parameters.data()),
+            .gemm = reinterpret_cast<const void*>(gemm)};
 }
 
 Criteria mixture_of(const std::string& name) {
@@ -65,27 +49,29 @@ Criteria mixture_of(const std::string& name) {
         {"tanh_mse", Criteria::mixture_tanh_mse},
         {"mse", Criteria::mixture_mse},
         {"likelihood", Criteria::mixture_likelihood}};
-    return named("criterion of a mixture", name, names);
+    return named("criterion", name, names);
 }
 
-using Experts = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Experts = Cube<const float>;
 
-// The targets of the experts' mixture, checked against the examples and the gater's outputs.
+// Completes the targets of a mixture; checks the experts against the examples and the gater's
+// outputs.
 void complete_mixture(NetworkTargets& targets, const Experts& experts, std::size_t rows,
                       std::size_t outputs, const std::string& criterion) {
-    require(experts.shape(0) == rows && experts.shape(1) == outputs && experts.shape(2) >= 1,
-            "experts must have a row an example, a column an output of the gater, and values");
-    require(!targets.codes, "a mixture has no class codes");
+    require(
+        experts.shape(0) == rows && experts.shape(1) == outputs && experts.shape(2) >= 1,
+        "experts must have one row per example, one column per output of the gater, and values");
+    require(!targets.codes, "a mixture cannot have class codes");
     targets.criteria = mixture_of(criterion);
     targets.experts = experts.data();
     targets.columns = experts.shape(2);
     require(targets.columns == 1 || targets.criteria != Criteria::mixture_likelihood,
-            "a likelihood needs one value an expert");
+            "a likelihood needs one value per expert");
 }
 
-// The targets of the network's own outputs.
+// Completes the targets of the network's own outputs.
 void complete_outputs(NetworkTargets& targets, const Matrix<const double>& y, std::size_t outputs) {
-    require(!targets.codes || outputs >= 2, "class codes need an output a class");
+    require(!targets.codes || outputs >= 2, "class codes need one output per class");
     require(targets.codes || targets.error_scale || outputs == 1,
             "several outputs need codes or error_scale");
     for (std::size_t l = 0; targets.codes && l < y.shape(0); ++l) {
@@ -97,8 +83,6 @@ void complete_outputs(NetworkTargets& targets, const Matrix<const double>& y, st
         targets.criteria = margin ? Criteria::margin_to_best : Criteria::softmax;
     }
 }
-
-using TallyTuple = std::tuple<std::int64_t, double, double, double>;
 
 template <class T>
 TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> first,
@@ -121,34 +105,47 @@ TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> 
             "second must have the shape of parameters");
     const std::size_t values = experts ? experts->shape(2) : outputs;
     require(y.shape(0) == x.count && y.shape(1) == (codes ? 1 : values),
-            "y must have a row an example and a column an output, or class codes");
-    require(!weights || weights->shape(0) == x.count, "weights must have one entry an example");
+            "y must have one row per example, and one column per output or class codes");
+    require(!weights || weights->shape(0) == x.count, "weights must have one entry per example");
     require(!error_scale || error_scale->shape(0) == values,
-            "error_scale must have one entry an output");
+            "error_scale must have one entry per output");
     const Criterion q = experts ? Criterion{} : criterion_of(criterion, parameter);
-    NetworkTargets targets{
-        y.data(), codes, data_or_null(weights), data_or_null(error_scale), Criteria::of_outputs,
-        &q};
+    NetworkTargets targets{.y = y.data(),
+                           .codes = codes,
+                           .weights = data_or_null(weights),
+                           .error_scale = data_or_null(error_scale),
+                           .criteria = Criteria::of_outputs,
+                           .q = &q};
     if (experts) {
         complete_mixture(targets, *experts, x.count, outputs, criterion);
     } else {
         complete_outputs(targets, y, outputs);
     }
-    require(batch >= 1, "a batch needs an example");
+    require(batch >= 1, "batch must be at least 1");
     require_order(order, x);
-    const Standardization s = statistics_of(x, mean, scale);
-    const NetworkPass pass{order.data(),
-                           order.shape(0),
-                           batch,
-                           targets,
-                           {how, rate, momentum, nesterov, beta_1, beta_2, epsilon, mu, nu,
-                            first.data(), second.data(), steps},
-                           at_most_one_a_cpu(threads)};
+    const Standardization s = plain_standardization(x, mean, scale);
+    const NetworkPass pass{.order = order.data(),
+                           .count = order.shape(0),
+                           .batch = batch,
+                           .targets = targets,
+                           .step = {.solver = how,
+                                    .rate = rate,
+                                    .momentum = momentum,
+                                    .nesterov = nesterov,
+                                    .beta_1 = beta_1,
+                                    .beta_2 = beta_2,
+                                    .epsilon = epsilon,
+                                    .mu = mu,
+                                    .nu = nu,
+                                    .first = first.data(),
+                                    .second = second.data(),
+                                    .steps = steps},
+                           .threads = at_most_one_per_cpu(threads)};
     const bool online = batch == 1 && how == UpdateRule::sgd && momentum == 0.0;
     nb::gil_scoped_release release;
-    const Tally tally = online ? kernels().network_online(x, network, s, pass)
-                               : kernels().network_batches(x, network, s, pass);
-    return {tally.updates, tally.criterion, tally.errors, tally.weight};
+    const Tally tally = online ? loops().network_online(x, network, s, pass)
+                               : loops().network_batches(x, network, s, pass);
+    return as_tuple(tally);
 }
 
 template <class T>
@@ -160,10 +157,10 @@ void network_outputs(const RowsHandle& rows, Vector<const T> parameters, Units u
     const Network network = network_of(x, units, transfer, parameters, gemm);
     require(out.shape(0) == x.count &&
                 out.shape(1) == static_cast<std::size_t>(units(units.shape(0) - 1)),
-            "out must have a row an example and a column an output");
-    const Standardization s = statistics_of(x, mean, scale);
+            "out must have one row per example and one column per output");
+    const Standardization s = plain_standardization(x, mean, scale);
     nb::gil_scoped_release release;
-    kernels().network_outputs(x, network, s, out.data(), at_most_one_a_cpu(threads));
+    loops().network_outputs(x, network, s, out.data(), at_most_one_per_cpu(threads));
 }
 
 template <class T>

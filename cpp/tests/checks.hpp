@@ -1,4 +1,4 @@
-// What the C++ tests share: checks that are counted, and repeatable random numbers.
+// Shared by the C++ tests: checks that are counted, and repeatable random numbers.
 #pragma once
 
 #include <cmath>
@@ -10,13 +10,14 @@
 #include <stdexcept>
 #include <vector>
 
-#include "widemargin/problem.hpp"
-#include "widemargin/shuffle.hpp"
+#include "widemargin/base/shuffle.hpp"
+#include "widemargin/dispatch/loops.hpp"
 
 namespace widemargin::tests {
 
 using Doubles = std::vector<double>;
 using Order = std::vector<std::int64_t>;
+using Tables = std::vector<const Loops*>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -63,31 +64,27 @@ inline Order first_ones(std::size_t n) {
     return order;
 }
 
-// Examples in a random order, some twice and some not at all.
+// Random examples: some occur twice, some not at all.
 inline Order random_order(Random& random, std::size_t examples, std::size_t n) {
     Order order(n);
     for (auto& l : order) l = static_cast<std::int64_t>(random.below(examples));
     return order;
 }
 
-// Places of n examples in whole blocks.
-inline std::size_t rounded(std::size_t n) {
-    return (n + kBlock - 1) / kBlock * kBlock;
-}
-
 // ------------------------------------------------------------------------------------- main
 
-// On the instruction set that WIDEMARGIN_ISA names. What main returns: ctest takes 77 as skipped.
+// Runs tests on the instruction set that WIDEMARGIN_ISA names and returns the value for main; ctest
+// takes 77 as skipped.
 inline int run_tests(std::uint64_t seed, std::initializer_list<void (*)(Random&)> tests) {
     try {
-        kernels();
+        loops();
     } catch (const std::runtime_error& error) {
         std::printf("%s\n", error.what());
         return 77;
     }
     Random random(seed);
     for (auto* test : tests) test(random);
-    std::printf("%d checks on %s: %d failed\n", checks, kernels().isa, failures);
+    std::printf("%d checks on %s: %d failed\n", checks, loops().isa, failures);
     return failures == 0 ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-"""Hot loops over plain arrays: what cpp/bindings/module.cpp exports.
+"""Hot loops over plain arrays: what cpp/bindings exports.
 
 Every array is C-contiguous. Those that a call fills or trains in place (`w`, `b`, `out`, …) must
 have exactly the type given; others are converted when their type differs.
@@ -14,7 +14,7 @@ from widemargin._typing import FloatArray, IntArray
 
 _Sums: TypeAlias = tuple[int, float, float, float]  # updates, criterion, errors, weight
 
-isa: str  # the instruction set of the loops in use: WIDEMARGIN_ISA or the best there is
+isa: str  # the instruction set of the loops in use: WIDEMARGIN_ISA, or the best of this CPU
 openmp: bool
 
 @final
@@ -47,11 +47,11 @@ class Rows:
         mean: FloatArray | None,
         scale: FloatArray | None,
         places: NDArray[np.int32],
-        block: int,
+        dense_inputs: int,
         lines: NDArray[np.int32],
         bytes: NDArray[np.uint8],
     ) -> Rows: ...
-    def packed_bytes(self, places: NDArray[np.int32], block: int) -> int: ...
+    def packed_bytes(self, places: NDArray[np.int32], dense_inputs: int) -> int: ...
 
 def stochastic_gradient(
     rows: Rows,
@@ -206,10 +206,10 @@ def cpu_features() -> list[str]: ...
 
 @final
 class KernelExamples:
-    """Examples in the blocks of one kernel."""
+    """Examples in blocks, prepared for one kernel."""
 
     @property
-    def wide(self) -> bool: ...
+    def double_precision(self) -> bool: ...
     @property
     def layout(self) -> dict[str, int]: ...
 
@@ -218,7 +218,7 @@ def pack_examples(
     gamma: float,
     coef0: float,
     degree: int,
-    wide: bool | None,
+    double_precision: bool | None,
     sets: list[tuple[Rows, IntArray]],
 ) -> list[KernelExamples]: ...
 def expand(
@@ -227,7 +227,7 @@ def expand(
 
 @final
 class Decomposition:
-    """The decomposition algorithm, at work on one problem."""
+    """The decomposition algorithm and its state, for one problem."""
 
     def __init__(
         self,
@@ -252,24 +252,24 @@ class Decomposition:
     def state(self, beta: FloatArray, f: FloatArray) -> None: ...
 
 @final
-class DualCourse:
-    """Epochs of dual coordinate descent, which a call may leave anywhere."""
+class DualProgress:
+    """The progress of epochs of dual coordinate descent, which a call may leave anywhere."""
 
     def __init__(
         self, examples: int, seed: int, intercept: float, free: bool, sum: float
     ) -> None: ...
     @property
-    def epoch(self) -> int: ...  # complete ones
+    def epoch(self) -> int: ...  # completed epochs
     @property
     def visits(self) -> int: ...
     def reached(self, epochs: int, enough: int) -> bool: ...
 
-def dual_course(
+def dual_epochs(
     rows: Rows,
     w: FloatArray,
     b: FloatArray,
     variables: FloatArray,
-    course: DualCourse,
+    progress: DualProgress,
     sums: FloatArray,
     *,
     mean: FloatArray | None,
@@ -279,7 +279,7 @@ def dual_course(
     epochs: int,
     enough: int,
     visits: int,
-) -> int: ...  # visits; it ends after `epochs` epochs, or the first one after `enough` visits
+) -> int: ...  # visits; stops after `epochs`, or after an epoch with `enough` visits
 def losses(
     f: FloatArray,
     d: FloatArray,
@@ -312,7 +312,7 @@ def squared_norms(
     rows: Rows, mean: FloatArray | None, scale: FloatArray | None, out: FloatArray
 ) -> None: ...
 
-units_per_block: int
+units_per_panel: int
 
 def train_committees(
     rows: Rows,
@@ -333,7 +333,6 @@ def train_committees(
     dropout: float,
     seed: int,
     threads: int,
-    lock_free: bool,
 ) -> tuple[int, float, float, float, int, int]: ...
 def committee_scores(
     rows: Rows,

@@ -22,7 +22,7 @@ def run(monkeypatch):
     monkeypatch.setattr(mixtures, "save", lambda name, found, **rest: saved.update({name: found}))
 
     def call(*arguments):
-        small = ["--n-iter", "2", "--units", "5", "--threads", "1", "--gammas", "1", "20"]
+        small = ["--max-iter", "2", "--units", "5", "--threads", "1", "--gammas", "1", "20"]
         mixtures.main([*arguments, *small])
         return json.loads(json.dumps(saved["mixtures"]))
 

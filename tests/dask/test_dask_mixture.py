@@ -17,9 +17,9 @@ import widemargin
 from widemargin import SVC, MLPClassifier
 from widemargin.datasets import make_toy_mixture
 from widemargin.mixtures import MLPGater
-from widemargin.mixtures.hard.example_block import Share
-from widemargin.mixtures.hard.partition import shared_room
-from widemargin.mixtures.hard.targets import Goal
+from widemargin.mixtures.hard.example_block import ExampleBlock
+from widemargin.mixtures.hard.partition import divided_room
+from widemargin.mixtures.hard.targets import Targets
 
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
@@ -30,12 +30,12 @@ from dask.sizeof import sizeof  # noqa: E402
 from widemargin.dask import HardMixtureClassifier, HardMixtureRegressor  # noqa: E402
 from widemargin.dask import cluster as _cluster  # noqa: E402
 from widemargin.dask import learner as _learner  # noqa: E402
-from widemargin.dask.data import Block  # noqa: E402
+from widemargin.dask.data import ClusterBlock  # noqa: E402
 from widemargin.dask.learner import ClusterLearner  # noqa: E402
-from widemargin.dask.tasks import Heard  # noqa: E402
+from widemargin.dask.tasks import ExpertOutputs  # noqa: E402
 
 LINEAR = SVC(kernel="linear")
-GATER = MLPGater((), learning_rate_init=0.3, max_iter=2)
+GATER = MLPGater((), learning_rate=0.3, max_iter=2)
 GATERS = {"mlp": GATER, "local": "local", "uniform": "uniform"}
 
 
@@ -58,7 +58,7 @@ def spread(X, y, rows=300):
 
 
 def mixture(client, gater="mlp", **options):
-    options = {"n_experts": 2, "n_iter": 2, "random_state": 0} | options
+    options = {"n_experts": 2, "max_iter": 2, "random_state": 0} | options
     return HardMixtureClassifier(LINEAR, GATERS.get(gater, gater), client=client, **options)
 
 
@@ -80,7 +80,7 @@ def same(a, b):
 def test_one_block_gives_the_local_mixture(client, toy, gater, regression):
     X, y = toy
     expert, module = (widemargin.SVR(), "Regressor") if regression else (LINEAR, "Classifier")
-    options = {"n_experts": 3, "n_iter": 3, "random_state": 0}
+    options = {"n_experts": 3, "max_iter": 3, "random_state": 0}
     local = getattr(widemargin, f"HardMixture{module}")(expert, GATERS[gater], **options)
     cls = HardMixtureRegressor if regression else HardMixtureClassifier
     model = cls(expert, GATERS[gater], client=client, **options).fit(*spread(X, y, len(y)))
@@ -95,20 +95,20 @@ def test_one_block_gives_the_local_mixture(client, toy, gater, regression):
 def test_blocks_solve_the_toy_problem(client, toy):
     """What no line can separate (6.5.1)."""
     X, y = toy
-    gater = MLPGater((), learning_rate_init=0.1, max_iter=5)
-    model = mixture(client, gater, n_iter=4).fit(*spread(X, y))
+    gater = MLPGater((), learning_rate=0.1, max_iter=5)
+    model = mixture(client, gater, max_iter=4).fit(*spread(X, y))
     assert LINEAR.fit(X, y).score(X, y) < 0.8 < 0.9 < model.score(*spread(X, y))
     assert model.subset_sizes_.max() <= len(y) // 2 + 1
 
 
 def test_averaged_copies_of_the_gater_learn_too(client, toy, monkeypatch):
     monkeypatch.setattr(_learner, "ROWS_PER_COPY", 300)  # three copies
-    gater = MLPGater((), learning_rate_init=0.2, max_iter=5)
-    one, again = (mixture(client, gater, n_iter=4).fit(*spread(*toy)) for _ in range(2))
+    gater = MLPGater((), learning_rate=0.2, max_iter=5)
+    one, again = (mixture(client, gater, max_iter=4).fit(*spread(*toy)) for _ in range(2))
     assert one.score(*spread(*toy)) > 0.85
     same(one, again)
     monkeypatch.setattr(_learner, "ROWS_PER_COPY", 3000)
-    alone = mixture(client, gater, n_iter=4).fit(*spread(*toy))
+    alone = mixture(client, gater, max_iter=4).fit(*spread(*toy))
     assert not np.array_equal(alone.gater_.coefs_[0], one.gater_.coefs_[0])
 
 
@@ -133,7 +133,7 @@ def test_regression(client, gater):
     y = np.abs(X[:, 0])
     line = widemargin.SVR(kernel="linear")
     model = HardMixtureRegressor(
-        line, GATERS[gater], n_experts=2, n_iter=5, random_state=0, client=client
+        line, GATERS[gater], n_experts=2, max_iter=5, random_state=0, client=client
     ).fit(*spread(X, y, 200))
     assert model.predict(X).shape == y.shape
     if gater != "uniform":
@@ -173,7 +173,7 @@ def test_weights_are_repetitions_for_exact_experts(client, toy):
     X, y = toy
     w = (np.arange(len(y)) % 3 > 0).astype(float)
     dX, dy = spread(X, y)
-    model = mixture(client, "uniform", n_experts=1, scale=None)
+    model = mixture(client, "uniform", n_experts=1, scaling=None)
     kept = clone(model).fit(*spread(X[w > 0], y[w > 0], 200))
     model.fit(dX, dy, sample_weight=da.from_array(w, chunks=300))
     assert model.subset_sizes_.sum() == np.count_nonzero(w)
@@ -204,7 +204,7 @@ def test_room_is_enough_and_not_too_much(seed):
     random = np.random.RandomState(seed)
     wanted = random.randint(0, random.randint(2, 60), (random.randint(1, 12), 7))
     room = wanted.sum() // 7 + 1
-    shared = shared_room(wanted, room)
+    shared = divided_room(wanted, room)
     assert np.all(shared >= 0)
     assert np.all(shared.sum(0) <= room)
     assert np.all(shared.sum(1) >= wanted.sum(1))
@@ -257,7 +257,7 @@ def test_sparse_chunks(client):
     y = (np.asarray(X.sum(1)).ravel() > 3).astype(int)
     dX = da.from_array(X.toarray(), chunks=(150, 30)).map_blocks(sp.csr_matrix)
     model = HardMixtureClassifier(
-        widemargin.LinearSVC(), GATER, n_experts=2, n_iter=2, random_state=0, client=client
+        widemargin.LinearSVC(), GATER, n_experts=2, max_iter=2, random_state=0, client=client
     ).fit(dX, da.from_array(y, chunks=150))
     assert_array_equal(model.predict(dX).compute(), model.to_local().predict(X))
     assert model.to_local().score(X, y) > 0.9
@@ -297,13 +297,13 @@ def test_bad_input(client, toy):
 def test_dask_knows_how_large_a_block_is():
     """What it takes for small goes to disk too late."""
     X, y = np.zeros((100, 50)), np.zeros(100)
-    share = Share(X, Goal("margin", 2, y), None)
-    sparse = Share(sp.csr_matrix(np.ones((100, 50))), Goal("margin", 2, y), y)
+    share = ExampleBlock(X, Targets("margin", 2, y), None)
+    sparse = ExampleBlock(sp.csr_matrix(np.ones((100, 50))), Targets("margin", 2, y), y)
     for part in (share, sparse):
         assert sizeof(part) >= X.nbytes + y.nbytes
-        assert sizeof(Block(part, part)) >= 2 * (X.nbytes + y.nbytes)
+        assert sizeof(ClusterBlock(part, part)) >= 2 * (X.nbytes + y.nbytes)
         assert sizeof([part] * 20) >= 20 * X.nbytes
-    assert sizeof(Heard(np.zeros((100, 20, 1), np.float32), None)) >= 8000
+    assert sizeof(ExpertOutputs(np.zeros((100, 20, 1), np.float32), None)) >= 8000
 
 
 # ------------------------------------------------------------------------------ loss of workers
@@ -361,7 +361,7 @@ def test_a_cluster_that_is_gone_keeps_the_last_iteration(toy, monkeypatch):
         ) as own,
         distributed.Client(own) as client,
     ):
-        whole = mixture(client, n_iter=1).fit(*spread(*toy))
+        whole = mixture(client, max_iter=1).fit(*spread(*toy))
         train = ClusterLearner._train
 
         def train_and_close(self):

@@ -1,4 +1,4 @@
-"""Commands in this process; test files that use them are skipped where a package is missing."""
+"""Run commands in this process; test files that use this are skipped if a package is missing."""
 
 import json
 
@@ -9,7 +9,7 @@ pytest.importorskip("pyarrow")
 testing = pytest.importorskip("typer.testing")
 cli = pytest.importorskip("widemargin.cli")
 
-# Goes on until the examples, which a line separates, make no more mistakes.
+# Trains until an epoch without mistakes; the examples are linearly separable.
 EXACT = ("--model", "perceptron", "--set", "tol=null")
 
 

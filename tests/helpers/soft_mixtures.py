@@ -1,4 +1,4 @@
-"""Soft mixtures to test: random ones as two modules write them, and small problems to fit."""
+"""Soft mixtures to test: random ones for the reference and the models, and small problems."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from widemargin.mixtures.soft.criteria import Gaussian, Logistic, Softmax, Squar
 from widemargin.mixtures.soft.network import Layout
 from widemargin.reference.soft_mixture import Mixture
 
-KINDS = {"logistic": 1, "softmax": 3, "gaussian": 2}  # and how many outputs an expert has here
+KINDS = {"logistic": 1, "softmax": 3, "gaussian": 2}  # number of outputs per expert
 
 
 def random_mixture(rng, kind, *, inputs=3, experts=3, hidden=4, gater=5, transfer="tanh"):
@@ -48,7 +48,7 @@ def layout(mixture):
 
 
 def flat(sizes, experts, gater, log_variance):
-    """Arrays of each expert (W, b, …), of the gater, and variances as the one array of a layout."""
+    """Arrays of the experts (W, b, …), of the gater and variances, as one array of a layout."""
     parameters = np.zeros(sizes.n_parameters)
     views = sizes.views(parameters)
     views["first"][...] = np.hstack([*(arrays[0] for arrays in experts), gater[0]])
@@ -63,7 +63,7 @@ def flat(sizes, experts, gater, log_variance):
 
 
 def parameters(mixture):
-    """Those of a reference mixture as the one array of its layout."""
+    """Parameters of a reference mixture as one array of its layout."""
     experts = [expert.parameters() for expert in mixture.experts]
     return flat(layout(mixture), experts, mixture.gater.parameters(), mixture.log_variance)
 
@@ -77,10 +77,10 @@ THREE = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3])
 VALUES = np.column_stack([1e4 * np.abs(X[:, 0]) + 5e4, np.maximum(X[:, 1], X[:, 2])])
 SPARSE = X * (rng.random(X.shape) < 0.1)
 SOLVERS = {
-    "likelihood": {"learning_rate_init": 0.01, "n_hidden": 10, "gater_units": 10},
-    "mse": {"criterion": "mse", "learning_rate_init": 0.01, "n_hidden": 10, "gater_units": 10},
+    "likelihood": {"learning_rate": 0.01, "n_units": 10, "n_gater_units": 10},
+    "mse": {"criterion": "mse", "learning_rate": 0.01, "n_units": 10, "n_gater_units": 10},
     "em": {"solver": "em"},
-    "em of networks": {"solver": "em", "n_hidden": 5, "gater_units": 5, "activation": "tanh"},
+    "em of networks": {"solver": "em", "n_units": 5, "n_gater_units": 5, "activation": "tanh"},
 }
 OPTIONS = {"n_experts": 3, "max_iter": 6, "tol": None, "random_state": 0}
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -103,5 +103,5 @@ def problem(target, solver="likelihood", **options):
     return classifier(solver, **options), QUADRANTS if target == "two classes" else THREE
 
 
-def said(model, X):
+def outputs(model, X):
     return model.predict(X) if hasattr(model, "n_outputs_") else model.decision_function(X)

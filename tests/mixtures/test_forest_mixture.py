@@ -27,7 +27,7 @@ def error(model, forest):
 def test_a_mixture_of_svms_is_near_the_exact_one(forest):
     svm = SVC(C=10, gamma=32)
     exact = error(make_pipeline(MinMaxScaler(), svm), forest)
-    mixture = HardMixtureClassifier(svm, MLPGater((50,)), n_experts=10, n_iter=4, random_state=0)
+    mixture = HardMixtureClassifier(svm, MLPGater((50,)), n_experts=10, max_iter=4, random_state=0)
     uniform = HardMixtureClassifier(svm, "uniform", n_experts=10, random_state=0)
     found = error(mixture, forest)
     assert found < exact + 0.015
@@ -37,8 +37,8 @@ def test_a_mixture_of_svms_is_near_the_exact_one(forest):
 @pytest.mark.data
 @pytest.mark.slow
 def test_tuning_finds_a_better_expert_than_the_default(forest):
-    plain = HardMixtureClassifier(n_experts=10, n_iter=3, random_state=0)
-    tuned = HardMixtureClassifier(n_experts=10, n_iter=3, tune="validation", random_state=0)
+    plain = HardMixtureClassifier(n_experts=10, max_iter=3, random_state=0)
+    tuned = HardMixtureClassifier(n_experts=10, max_iter=3, tune="validation", random_state=0)
     assert error(tuned, forest) < error(plain, forest) - 0.03
     assert {trial["part"] for trial in tuned.tuning_} == {"expert", "gater"}
 

@@ -22,7 +22,7 @@ TASK = {"outputs": OUTPUTS, "targets": SIGNS, "partition": SIDE}
 
 
 def quick(**options):
-    return MLPGater((5,), **{"learning_rate_init": 0.05, "random_state": 0} | options)
+    return MLPGater((5,), **{"learning_rate": 0.05, "random_state": 0} | options)
 
 
 @every_gater
@@ -142,7 +142,7 @@ def test_linear_gater_of_the_toy_problem():
     x = rng.uniform(-1, 1, (500, 2))
     y = np.where(np.abs(x[:, 0]) > 0.5, 1.0, -1.0)[:, None]
     outputs = np.stack([-4 * x[:, :1] - 2, 4 * x[:, :1] - 2], axis=1)
-    gater = MLPGater((), learning_rate_init=0.1, max_iter=30, random_state=0)
+    gater = MLPGater((), learning_rate=0.1, max_iter=30, random_state=0)
     gater.fit(x, outputs=outputs, targets=y)
     m = mixture(gater.gates(x), outputs)
     assert np.mean((m > 0) == (y > 0)) > 0.97
@@ -168,13 +168,13 @@ def test_outputs_are_not_copied(monkeypatch):
 
 
 def test_it_goes_on_from_its_last_weights():
-    gater = quick(learning_rate="constant", max_iter=3)
+    gater = quick(schedule="constant", max_iter=3)
     first = gater.fit(X, **TASK).history_[-1]["criterion"]
     gater.fit(X, **TASK)
     assert [record["epoch"] for record in gater.history_] == list(range(6))
     assert gater.history_[3]["criterion"] < first
     assert gater.n_iter_ == 3
-    whole = quick(learning_rate="constant", max_iter=6).fit(X, **TASK)
+    whole = quick(schedule="constant", max_iter=6).fit(X, **TASK)
     assert_allclose(gater.gates(X), whole.gates(X), rtol=1e-3, atol=1e-4)
 
 
@@ -255,7 +255,7 @@ def components(gater):
 @pytest.mark.parametrize("kind", ["diag", "spherical"])
 @pytest.mark.parametrize("scaling", ["standard", None])
 def test_gaussian_densities_and_gates(kind, scaling, monkeypatch):
-    monkeypatch.setattr("widemargin.mixtures.gaters.gaussian.BLOCK", 64)
+    monkeypatch.setattr("widemargin.mixtures.gaters.gaussian.DENSITIES_PER_CALL", 64)
     data = X * [1, 100, 0.01] + [0, 1000, 0]
     gater = GaussianGater(3, covariance_type=kind, scaling=scaling, random_state=0)
     gater.fit(data, partition=SIDE)
@@ -320,7 +320,7 @@ def test_gaussian_jobs_change_nothing():
         (SIDE[1:], "each of the 300"),
         (SIDE / 2, "each of the 300"),
         (SIDE - 1, "from 0"),
-        (SIDE + 1, "below 2"),
+        (SIDE + 1, "from 0 to 1"),
     ],
 )
 def test_wrong_partitions(partition, message):

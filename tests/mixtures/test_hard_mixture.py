@@ -5,11 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import (
-    LogisticRegression,
-    RidgeClassifier,
-    SGDClassifier,
-)
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -29,7 +25,7 @@ from widemargin import (
 )
 from widemargin.mixtures import GaussianGater, MLPGater
 from widemargin.mixtures.hard.experts import ConstantExpert, PlattExpert, expert_outputs
-from widemargin.mixtures.hard.targets import Goal
+from widemargin.mixtures.hard.targets import Targets
 
 ignore_convergence = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -38,8 +34,8 @@ EXPERTS = {
     "LinearSVC": LinearSVC(),
     "MLP": MLPClassifier((10,), max_iter=30, learning_rate_init=0.05),
     "SimpleMLP": SimpleMLPClassifier(n_units=20, max_iter=5),
-    "their SVC": SklearnSVC(),
-    "their LinearSVC": SklearnLinearSVC(),
+    "scikit-learn's SVC": SklearnSVC(),
+    "scikit-learn's LinearSVC": SklearnLinearSVC(),
     "logistic": LOGISTIC,
     "ridge": RidgeClassifier(),
     "forest": RandomForestClassifier(10),
@@ -78,7 +74,7 @@ def test_both_criteria(name, criterion):
         with pytest.raises(TypeError, match=r"decision_function.*choose another"):
             quick(expert, criterion=criterion).fit(X, Y)
         return
-    model = quick(expert, criterion=criterion, n_iter=2).fit(X, Y)
+    model = quick(expert, criterion=criterion, max_iter=2).fit(X, Y)
     assert model.score(X, Y) > 0.8
     assert hasattr(model, "predict_proba") == (criterion == "likelihood")
     platt = criterion == "likelihood" and not hasattr(expert, "predict_proba")
@@ -95,7 +91,7 @@ def test_any_gater(name, expert):
     assert model.gates(X).shape == (len(X), 3)
 
 
-def test_platt_experts_say_sigmoids_of_margins():
+def test_platt_experts_return_sigmoids_of_margins():
     model = quick(SVC(C=10), "local").fit(X, Y)
     expert = model.experts_[0]
     f, (A, B) = expert.expert.decision_function(X), expert.sigmoids_[0]
@@ -105,23 +101,23 @@ def test_platt_experts_say_sigmoids_of_margins():
 
 
 def test_margins_are_in_units_of_the_margin():
-    """A committee's margin β is large; the tanh wants ±1 there."""
+    """The margin β of a committee is large, and tanh expects ±1 there."""
     expert = SimpleMLPClassifier(n_units=20, margin=5.0, max_iter=5, random_state=0).fit(X, Y)
-    said = expert_outputs(expert, X, "margin", np.arange(2))
-    assert_allclose(said[:, 0], expert.decision_function(X) / 5, rtol=1e-5)
+    outputs = expert_outputs(expert, X, "margin", np.arange(2))
+    assert_allclose(outputs[:, 0], expert.decision_function(X) / 5, rtol=1e-5)
 
 
 @ignore_convergence
-def test_networks_go_on_from_the_last_iteration_and_machines_begin_anew():
+def test_networks_resume_from_the_last_iteration_and_machines_start_from_scratch():
     seen = {}
     for n_iter in (1, 3):
         network = MLPClassifier((10,), max_iter=4, tol=None)
-        model = quick(network, n_experts=2, n_iter=n_iter).fit(X, Y)
+        model = quick(network, n_experts=2, max_iter=n_iter).fit(X, Y)
         seen[n_iter] = [len(expert.history_) for expert in model.experts_]
     assert seen == {1: [4, 4], 3: [12, 12]}
     assert network.get_params()["warm_start"] is False
-    machine = quick(SVC(), n_iter=3).fit(X, Y).experts_[0]
-    rows = np.flatnonzero(quick(SVC(), n_iter=3).fit(X, Y).partition_ == 0)
+    machine = quick(SVC(), max_iter=3).fit(X, Y).experts_[0]
+    rows = np.flatnonzero(quick(SVC(), max_iter=3).fit(X, Y).partition_ == 0)
     assert_array_equal(
         machine.decision_function(X), SVC().fit(X[rows], Y[rows]).decision_function(X)
     )
@@ -129,17 +125,17 @@ def test_networks_go_on_from_the_last_iteration_and_machines_begin_anew():
 
 def test_default_experts_and_their_number():
     x, y = wedge(5000)
-    model = HardMixtureClassifier(n_iter=1, random_state=0).fit(x, y)
+    model = HardMixtureClassifier(max_iter=1, random_state=0).fit(x, y)
     assert (model.n_experts_, len(model.experts_)) == (2, 2)
     assert isinstance(model.experts_[0], SVC)
     assert isinstance(model.gater_, MLPGater)
     assert model.score(x, y) > 0.9
-    assert HardMixtureClassifier(n_iter=1).fit(X, Y).n_experts_ == 1
+    assert HardMixtureClassifier(max_iter=1).fit(X, Y).n_experts_ == 1
 
 
 def test_first_partitions():
     random, clusters = (
-        quick(n_experts=4, n_iter=1, first_partition=name).fit(X, Y)
+        quick(n_experts=4, max_iter=1, first_partition=name).fit(X, Y)
         for name in ("random", "kmeans")
     )
 
@@ -173,7 +169,7 @@ MANY = {
     "MLP": MLPClassifier((30,), max_iter=20, learning_rate_init=0.01),
     "logistic": LogisticRegression(),
     "forest": RandomForestClassifier(20),
-    "their LinearSVC": SklearnLinearSVC(),
+    "scikit-learn's LinearSVC": SklearnLinearSVC(),
 }
 
 
@@ -182,7 +178,7 @@ MANY = {
 @pytest.mark.parametrize("name", MANY)
 def test_ten_digits(name, gater, digits):
     x, y, x_test, y_test = digits
-    model = HardMixtureClassifier(MANY[name], gater, n_experts=3, n_iter=2, random_state=0)
+    model = HardMixtureClassifier(MANY[name], gater, n_experts=3, max_iter=2, random_state=0)
     assert model.fit(x, y).score(x_test, y_test) > 0.85
     assert model.decision_function(x_test).shape == (len(x_test), 10)
     if hasattr(model, "predict_proba"):
@@ -192,7 +188,7 @@ def test_ten_digits(name, gater, digits):
 def test_classes_that_an_expert_has_not_seen():
     x, y = wedge(300, classes=4)
     for options in ({"expert": SVC(multi_class="ovr")}, {}, {"gater": "local"}):
-        model = quick(n_experts=12, capacity=1.5, n_iter=3, **options).fit(x, y)
+        model = quick(n_experts=12, balance=1.5, max_iter=3, **options).fit(x, y)
         known = {len(expert.classes_) for expert in model.experts_}
         assert known & {1, 2, 3}
         assert model.score(x, y) > 0.7
@@ -202,46 +198,45 @@ def test_an_expert_with_one_class_is_constant():
     x = np.linspace(-1, 1, 60)[:, None]
     y = np.where(x[:, 0] > 0, "yes", "no")
     for options in ({"expert": SVC()}, {"gater": "local"}, {"expert": SVC(), "gater": "local"}):
-        model = quick(n_experts=4, first_partition="kmeans", n_iter=1, **options).fit(x, y)
+        model = quick(n_experts=4, first_partition="kmeans", max_iter=1, **options).fit(x, y)
         constant = [expert for expert in model.experts_ if isinstance(expert, ConstantExpert)]
         assert len(constant) > 1
-        said = {int(expert.predict(x)[0]) for expert in constant}
-        assert said == {0, 1}
+        assert {int(expert.predict(x)[0]) for expert in constant} == {0, 1}
         assert model.score(x, y) > 0.8
 
 
-def test_labels_are_the_users():
+def test_predictions_are_labels_of_the_user():
     names = np.where(Y == 1, "above", "below")
     one, other = quick().fit(X, names), quick().fit(X, 1 - Y)
     assert list(one.classes_) == ["above", "below"]
     assert_array_equal(one.predict(X), np.where(other.predict(X) == 0, "above", "below"))
 
 
-def test_a_class_that_all_experts_think_impossible_has_a_finite_cost():
-    """Trees are sure of themselves, and an example may fall to those that are wrong."""
-    goal = Goal("probability", 2, np.array([1.0, -1.0]))
-    values, wrong = goal.misses(np.array([[1.0, 0.0], [1.0, 0.0]]))
+def test_a_class_that_all_experts_exclude_has_a_finite_criterion():
+    """Trees predict probabilities of 0 and 1, and all those used for an example may be wrong."""
+    targets = Targets("probability", 2, np.array([1.0, -1.0]))
+    values, errors = targets.criterion_and_errors(np.array([[1.0, 0.0], [1.0, 0.0]]))
     assert np.all(np.isfinite(values))
-    assert list(wrong) == [1, 0]
+    assert list(errors) == [1, 0]
     tree = DecisionTreeClassifier(max_depth=3)
-    model = quick(tree, "local", n_experts=10, n_iter=5, gate_tolerance=0.2).fit(X, Y)
+    model = quick(tree, "local", n_experts=10, max_iter=5, gate_tolerance=0.2).fit(X, Y)
     assert np.isfinite([record["criterion"] for record in model.history_]).all()
 
 
 # ------------------------------------------------------------------------------------- tuning
 
 
-def test_tuning_leaves_alone_what_has_no_path_of_C():
+def test_tuning_skips_experts_without_a_path_of_C():
     for expert in (NuSVC(nu=0.1), MLPClassifier((5,), max_iter=2, tol=None)):
-        model = HardMixtureClassifier(expert, n_experts=2, n_iter=1, tune="validation")
+        model = HardMixtureClassifier(expert, n_experts=2, max_iter=1, tune="validation")
         model.set_params(random_state=0).fit(X, Y)
         assert {trial["part"] for trial in model.tuning_} == {"gater"}
         assert model.best_params_["expert"] is expert
 
 
-def test_tuning_is_as_if_its_choice_had_been_given():
-    tuned = HardMixtureClassifier(n_experts=2, n_iter=2, tune="validation", random_state=0)
-    chosen = HardMixtureClassifier(**tuned.fit(X, Y).best_params_, n_experts=2, n_iter=2)
+def test_tuning_gives_the_mixture_with_the_parameters_it_chose():
+    tuned = HardMixtureClassifier(n_experts=2, max_iter=2, tune="validation", random_state=0)
+    chosen = HardMixtureClassifier(**tuned.fit(X, Y).best_params_, n_experts=2, max_iter=2)
     chosen.set_params(early_stopping=True, random_state=0).fit(X, Y)
     assert_array_equal(tuned.decision_function(X), chosen.decision_function(X))
 

@@ -1,4 +1,4 @@
-"""Hard mixtures: values, weights, inputs; what is refused."""
+"""Hard mixtures: regression, weights, kinds of inputs, and errors."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.linear_model import (
-    LinearRegression,
-)
+from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC as SklearnLinearSVC
 from sklearn.tree import DecisionTreeRegressor
@@ -31,8 +29,8 @@ ROOF = np.abs(X[:, 0])
 
 
 def lines(gater="mlp", **options):
-    gater = MLPGater((), learning_rate_init=0.1) if gater == "mlp" else gater
-    options = {"n_experts": 2, "n_iter": 10} | options
+    gater = MLPGater((), learning_rate=0.1) if gater == "mlp" else gater
+    options = {"n_experts": 2, "max_iter": 10} | options
     return quick(options.pop("expert", LinearRegression()), gater, HardMixtureRegressor, **options)
 
 
@@ -72,7 +70,7 @@ def test_default_regression():
 
 def test_regression_does_not_know_units():
     """The gater's criterion is in variances of the targets."""
-    one, other = (lines(n_iter=2).fit(X, unit * ROOF) for unit in (1.0, 1024.0))
+    one, other = (lines(max_iter=2).fit(X, unit * ROOF) for unit in (1.0, 1024.0))
     assert_allclose(1024 * one.predict(X), other.predict(X), rtol=1e-3, atol=1)
     assert_allclose(one.history_[-1]["error"], other.history_[-1]["error"], rtol=1e-2)
 
@@ -109,7 +107,7 @@ def test_experts_without_weights_are_refused(given):
         model.set_params(class_weight="balanced")
     else:
         weights = np.random.default_rng(0).uniform(size=len(X))
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight; leave"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight; fit"):
         model.fit(X, np.minimum(Y + (X[:, 0] > 0.5), 1), sample_weight=weights)
     assert not hasattr(model, "experts_")
 
@@ -117,15 +115,15 @@ def test_experts_without_weights_are_refused(given):
 # ----------------------------------------------------------------------------------- inputs
 
 
-@pytest.mark.parametrize("scale", ["minmax", "standard", None])
+@pytest.mark.parametrize("scaling", ["minmax", "standard", None])
 @pytest.mark.parametrize("gater", ["mlp", "local"])
-def test_csr_is_dense(gater, scale):
+def test_csr_gives_the_same_as_dense(gater, scaling):
     rng = np.random.default_rng(0)
     x = rng.uniform(size=(200, 6)) * (rng.random((200, 6)) < 0.5)
     y = (x[:, 0] > x[:, 1]).astype(int)
-    one = quick(SVC(), gater, scale=scale).fit(x, y)
-    other = quick(SVC(), gater, scale=scale).fit(sp.csr_array(x), y)
-    if scale == "standard":  # a mean cannot be taken from zeros that stay zeros
+    one = quick(SVC(), gater, scaling=scaling).fit(x, y)
+    other = quick(SVC(), gater, scaling=scaling).fit(sp.csr_array(x), y)
+    if scaling == "standard":  # sparse inputs are not centred
         assert other.score(sp.csr_array(x), y) > 0.9
         return
     assert_array_equal(one.partition_, other.partition_)
@@ -133,11 +131,11 @@ def test_csr_is_dense(gater, scale):
     assert_allclose(other.decision_function(x), one.decision_function(x), atol=1e-3)
 
 
-def test_scales():
+def test_scaling_makes_up_for_units():
     far = X * [1e3, 1e-3] + 7
-    for scale in ("minmax", "standard"):
-        assert quick(SVC(C=10), scale=scale).fit(far, Y).score(far, Y) > 0.9
-    assert quick(SVC(C=10), scale=None).fit(far, Y).score(far, Y) < 0.9
+    for scaling in ("minmax", "standard"):
+        assert quick(SVC(C=10), scaling=scaling).fit(far, Y).score(far, Y) > 0.9
+    assert quick(SVC(C=10), scaling=None).fit(far, Y).score(far, Y) < 0.9
 
 
 def test_frames_have_names():
@@ -180,13 +178,13 @@ WRONG = {
     "gater": ({"gater": SklearnLinearSVC()}, TypeError, "LinearSVC has no predict_proba"),
     "word": ({"gater": "global"}, ValueError, "'gater' parameter"),
     "expert": ({"expert": "svc"}, ValueError, "'expert' parameter"),
-    "capacity": ({"capacity": 0.5}, ValueError, "'capacity' parameter"),
+    "balance": ({"balance": 0.5}, ValueError, "'balance' parameter"),
     "tolerance": ({"gate_tolerance": 1.0}, ValueError, "'gate_tolerance' parameter"),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_refused(wrong):
+def test_wrong_parameters_raise_errors(wrong):
     options, error, message = WRONG[wrong]
     model = quick(**options)
     with pytest.raises(error, match=message):
@@ -203,11 +201,11 @@ def test_no_probabilities_of_margins_and_no_partial_fit():
     model = quick(SVC()).fit(X, Y)
     with pytest.raises(AttributeError, match="predict_proba"):
         model.predict_proba(X)
-    with pytest.raises(AttributeError, match="has no partial_fit; use fit"):
+    with pytest.raises(AttributeError, match="partial_fit"):
         model.partial_fit(X, Y)
 
 
-def test_asking_for_probabilities_does_not_use_up_a_generator():
+def test_hasattr_predict_proba_does_not_advance_the_random_generator():
     results = []
     for ask in (False, True):
         model = quick(random_state=np.random.RandomState(3))

@@ -1,4 +1,4 @@
-"""Soft mixtures as estimators: what they learn, and from which weights."""
+"""Soft mixtures as estimators: what they learn, sample weights, and errors."""
 
 import numpy as np
 import pytest
@@ -15,9 +15,9 @@ from helpers.soft_mixtures import (
     classifier,
     every_solver,
     every_target,
+    outputs,
     problem,
     regressor,
-    said,
 )
 from widemargin import MixtureOfExpertsClassifier, MLPClassifier, MLPRegressor
 
@@ -37,20 +37,20 @@ def test_learns_what_no_linear_model_can(solver, target):
 
 @pytest.mark.parametrize(
     "options",
-    [{"solver": "em"}, {"learning_rate_init": 0.05, "batch_size": 30, "max_iter": 300}],
+    [{"solver": "em"}, {"learning_rate": 0.05, "batch_size": 30, "max_iter": 300}],
     ids=["em", "gradient"],
 )
 def test_two_linear_experts_and_a_linear_gater(options):
-    """Points above a roof: a plane on either side, and one between the sides."""
+    """Points above a roof: one plane per side, and one between the sides."""
     rng = np.random.default_rng(1)
     points = rng.uniform(-1, 1, size=(400, 2))
     y = points[:, 1] > 1 - 2 * np.abs(points[:, 0])
-    linear = {"n_experts": 2, "n_hidden": 0, "gater_units": 0, "tol": None, "random_state": 1}
+    linear = {"n_experts": 2, "n_units": 0, "n_gater_units": 0, "tol": None, "random_state": 1}
     mixture = MixtureOfExpertsClassifier(**linear | {"max_iter": 50} | options).fit(points, y)
     assert LogisticRegression().fit(points, y).score(points, y) < 0.8
     assert mixture.score(points, y) > 0.97
     gates = mixture.gates(np.array([[-0.9, 0.0], [0.9, 0.0]]))
-    assert set(gates.argmax(1)) == {0, 1}  # an expert a side
+    assert set(gates.argmax(1)) == {0, 1}  # one expert per side
 
 
 @every_solver
@@ -70,7 +70,7 @@ def test_predictions_are_the_mixture_of_experts(solver, target):
     """Permuting experts, with their gates, changes nothing."""
     model, y = problem(target, solver)
     model.fit(X, y)
-    before, gates = said(model, X), model.gates(X)
+    before, gates = outputs(model, X), model.gates(X)
     mixture, order = model._mixture(), np.array([2, 0, 1])
     layout = mixture.layout
     old, new = layout.views(mixture.parameters), layout.views(np.copy(mixture.parameters))
@@ -87,7 +87,7 @@ def test_predictions_are_the_mixture_of_experts(solver, target):
         if name in new:
             new[name][...] = old[name][..., order]
     model._parameters = np.concatenate([part.ravel() for part in new.values()])
-    assert_allclose(said(model, X), before, atol=1e-12)
+    assert_allclose(outputs(model, X), before, atol=1e-12)
     assert_allclose(model.gates(X), gates[:, order])
 
 
@@ -112,10 +112,10 @@ def test_squares_have_no_probabilities():
 
 
 @pytest.mark.parametrize("solver", ["likelihood", "em"])
-def test_the_variance_is_what_the_experts_miss(solver):
+def test_the_variance_is_that_of_the_noise(solver):
     rng = np.random.default_rng(1)
     noisy = np.abs(X[:, 0]) + 0.1 * rng.normal(size=300)
-    model = regressor(solver, n_experts=2, max_iter=200, n_hidden=0, gater_units=0)
+    model = regressor(solver, n_experts=2, max_iter=200, n_units=0, n_gater_units=0)
     model.fit(X, 1000 * noisy)
     assert np.sqrt(model.variance_[0]) == pytest.approx(100, rel=0.15)
     with pytest.raises(AttributeError, match="learns no variance"):
@@ -123,7 +123,7 @@ def test_the_variance_is_what_the_experts_miss(solver):
 
 
 @pytest.mark.parametrize("solver", ["likelihood", "em"])
-def test_an_exact_fit_has_a_least_variance(solver):
+def test_an_exact_fit_has_a_positive_variance(solver):
     x = np.linspace(-1, 1, 50)[:, None]
     model = regressor(solver, n_experts=2, max_iter=100).fit(x, 3 * x[:, 0] + 1)
     assert np.all(np.isfinite(model.predict(x)))
@@ -139,16 +139,16 @@ def test_an_exact_fit_has_a_least_variance(solver):
 @pytest.mark.parametrize("target", ["two classes", "three classes", "values"])
 def test_a_single_expert_is_a_multi_layer_perceptron(activation, target):
     """The same steps from the same weights."""
-    options = {"max_iter": 5, "tol": None, "random_state": 3, "alpha": 0.01, "shuffle": False}
+    options = {"max_iter": 5, "tol": None, "random_state": 3, "shuffle": False}
     options |= {"activation": activation, "batch_size": 50, "dtype": "float64"}
-    options |= {"learning_rate_init": 0.01}
-    one, y = problem(target, n_experts=1, n_hidden=7, gater_units=0, **options)
+    own = {"n_experts": 1, "n_units": 7, "n_gater_units": 0, "mu": 0.01, "learning_rate": 0.01}
+    one, y = problem(target, **own, **options)
     if target == "values":
         one.set_params(criterion="mse")
     model = MLPRegressor if target == "values" else MLPClassifier
-    options["alpha"] *= 50  # networks divide it by the batch size
+    options["alpha"] = 50 * 0.01  # networks divide it by the batch size
     network = model(hidden_layer_sizes=(7,), solver="adamw", **options)
-    start = clone(one).set_params(max_iter=1, learning_rate_init=1e-300).fit(X, y)
+    start = clone(one).set_params(max_iter=1, learning_rate=1e-300).fit(X, y)
     network.set_params(max_iter=1, learning_rate_init=1e-300, warm_start=True).fit(X, y)
     weights = start._mixture().layout.views(start._parameters)
     parts = [weights["first"][:, :7], weights["first_bias"][:7], weights["experts"][0]]
@@ -163,7 +163,7 @@ def test_a_single_expert_is_a_multi_layer_perceptron(activation, target):
 
 
 def test_a_weight_of_two_is_the_example_twice():
-    """For steps on all examples; a batch of some would not have the same ones."""
+    """With steps on all examples; smaller batches would not have the same examples."""
     repeated = np.r_[np.arange(300), np.arange(100)]
     weights = np.where(np.arange(300) < 100, 2.0, 1.0)
     for target in ("two classes", "three classes", "values"):
@@ -171,7 +171,7 @@ def test_a_weight_of_two_is_the_example_twice():
         model, y = problem(target, **options)
         one = clone(model).fit(X, y, sample_weight=weights)
         two = clone(model).fit(X[repeated], y[repeated])
-        assert_allclose(said(one, X), said(two, X), rtol=1e-6, atol=1e-9)
+        assert_allclose(outputs(one, X), outputs(two, X), rtol=1e-6, atol=1e-9)
 
 
 @every_solver
@@ -191,20 +191,20 @@ def test_class_weights_move_the_boundary(solver):
     assert np.mean(moved.predict(X) == "same") > np.mean(plain.predict(X) == "same")
 
 
-# -------------------------------------------------------------------------- choices that fail
+# -------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"solver": "em", "criterion": "mse"}, "criterion='mse' needs solver='gradient'"),
-        ({"expert": GaussianNB()}, "expert is for solver='em'"),
+        ({"expert": GaussianNB()}, "expert needs solver='em'"),
         ({"solver": "em", "expert": RidgeClassifier()}, "RidgeClassifier.* has no predict_proba"),
         ({"solver": "em", "expert": KNeighborsClassifier()}, "takes no sample_weight"),
-        ({"alpha": 1000.0, "learning_rate_init": 0.01}, "alpha=1000 is 1 or more"),
+        ({"mu": 1000.0, "learning_rate": 0.01}, "mu=1000 is 1 or more"),
     ],
 )
-def test_choices_that_do_not_go_together(options, message):
+def test_incompatible_parameters(options, message):
     clf = MixtureOfExpertsClassifier(**options)
     with pytest.raises(ValueError, match=message):
         clf.fit(X, QUADRANTS)

@@ -1,4 +1,4 @@
-"""Expectation-maximisation: the likelihood rises, with experts of any kind."""
+"""Expectation-maximisation: the likelihood never falls, and experts can be any estimator."""
 
 import numpy as np
 import pytest
@@ -28,16 +28,16 @@ def falls(history, name="objective"):
     return np.max(np.diff([record[name] for record in history]))
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+@pytest.mark.parametrize("mu", [0.0, 1e-3])
 @pytest.mark.parametrize("units", [0, 4])
 @every_target
-def test_em_never_lowers_the_likelihood(target, units, alpha):
-    """The penalised one, with weights too: each M step raises its bound."""
+def test_em_never_lowers_the_likelihood(target, units, mu):
+    """Also with weight decay and sample weights, because each M step raises the bound."""
     rng = np.random.default_rng(1)
-    model, y = problem(target, "em", max_iter=25, alpha=alpha, n_hidden=units, gater_units=units)
+    model, y = problem(target, "em", max_iter=25, mu=mu, n_units=units, n_gater_units=units)
     model.fit(X, y, sample_weight=rng.uniform(0.2, 3, 300))
     assert falls(model.history_) <= 1e-10
-    if alpha == 0:
+    if mu == 0:
         assert np.diff([record["log_likelihood"] for record in model.history_]).min() >= -1e-7
     assert model.history_[-1]["criterion"] < model.history_[0]["criterion"]
 
@@ -52,7 +52,7 @@ def test_em_never_lowers_the_likelihood(target, units, alpha):
 )
 def test_em_with_exact_fits_of_given_experts(target, expert):
     rng = np.random.default_rng(1)
-    model, y = problem(target, "em", max_iter=20, expert=expert, alpha=0.0)
+    model, y = problem(target, "em", max_iter=20, expert=expert, mu=0.0)
     noisy = y + 0.2 * y.std(0) * rng.normal(size=y.shape) if target == "values" else y
     model.fit(X, noisy)
     assert falls(model.history_, "criterion") <= 1e-5
@@ -75,7 +75,7 @@ def test_em_with_one_given_expert_is_that_expert(target, expert):
 
 @pytest.mark.parametrize("y", [QUADRANTS, THREE], ids=["two classes", "three classes"])
 def test_em_with_one_linear_expert_is_logistic_regression(y):
-    clf = classifier("em", n_experts=1, alpha=0.01, max_iter=40).fit(X, y)
+    clf = classifier("em", n_experts=1, mu=0.01, max_iter=40).fit(X, y)
     alone = LogisticRegression(C=1 / (0.01 * 300), tol=1e-10, max_iter=1000)
     alone.fit((X - X.mean(0)) / X.std(0), y)
     expected = alone.predict_proba((X - X.mean(0)) / X.std(0))
@@ -83,7 +83,7 @@ def test_em_with_one_linear_expert_is_logistic_regression(y):
 
 
 def test_em_with_one_linear_expert_is_least_squares():
-    model = regressor("em", n_experts=1, alpha=0.0, max_iter=40).fit(X, VALUES)
+    model = regressor("em", n_experts=1, mu=0.0, max_iter=40).fit(X, VALUES)
     assert_allclose(model.predict(X), LinearRegression().fit(X, VALUES).predict(X), 1e-4, 1e-5)
 
 

@@ -208,7 +208,7 @@ def test_epochs_of_earlier_calls_count():
 
 
 def test_an_epoch_without_updates_is_not_the_end():
-    """The weights go on shrinking until examples come back inside the margin."""
+    """The weights keep shrinking until examples come back inside the margin."""
     X, y = np.array([[-5.0], [5.0]]), [0, 1]
     clf = model(mu=1.0, max_iter=200, scaling=None, average=False).fit(X, y)
     updates = [record["updates"] for record in clf.history_]
@@ -217,7 +217,7 @@ def test_an_epoch_without_updates_is_not_the_end():
     assert max(updates[updates.index(0) :]) > 0
 
 
-# ---------------------------------------------------------------------- going on, and streams
+# ---------------------------------------------------------------------- resuming and streams
 
 
 @schedules

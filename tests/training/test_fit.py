@@ -40,7 +40,7 @@ def clone_of(estimator):
 
 @every_model
 @pytest.mark.parametrize("y", [NOISY, CLASSES], ids=["two classes", "three classes"])
-def test_history_has_a_record_an_epoch(name, y):
+def test_history_has_one_record_per_epoch(name, y):
     clf = model(name).fit(X, y)
     assert clf.n_iter_ == clf.best_iter_ == len(clf.history_) == 4
     assert [r["epoch"] for r in clf.history_] == [0, 1, 2, 3]
@@ -99,7 +99,7 @@ def test_partial_fit_counts_as_an_epoch_of_the_schedule():
     assert_allclose([r["learning_rate"] for r in clf.history_], [0.2, 0.2 / 1.5, 0.2 / 2])
 
 
-def test_verbose_prints_a_line_an_epoch(capsys):
+def test_verbose_prints_one_line_per_epoch(capsys):
     model("Perceptron", verbose=1).fit(X, NOISY)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
@@ -238,7 +238,7 @@ def test_early_stopping_returns_the_best_epoch(name, y):
 
 
 @every_model
-def test_early_stopping_holds_out_a_stratified_part(name):
+def test_early_stopping_holds_out_a_stratified_fraction(name):
     y = np.where(np.arange(150) % 5 == 0, "rare", "common")
     weights = rng.uniform(0.5, 2.0, 150)
     clf = model(name, early_stopping=True, validation_fraction=0.2, random_state=3, max_iter=20)
@@ -312,7 +312,7 @@ def test_without_warm_start_fit_starts_again(name):
 def rates_of_visits(monkeypatch, **options):
     rates = []
     visit = _linear.LinearLearner.visit
-    monkeypatch.setattr(_linear, "OPERATIONS_PER_CALL", 75 * 15)  # 75 rows of 5 inputs a call
+    monkeypatch.setattr(_linear, "OPERATIONS_PER_CALL", 75 * 15)  # 75 rows of 5 inputs per call
     monkeypatch.setattr(
         _linear.LinearLearner,
         "visit",

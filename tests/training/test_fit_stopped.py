@@ -1,4 +1,4 @@
-"""Ctrl-C and callbacks: how a fit is stopped from outside, and goes on."""
+"""Ctrl-C and callbacks: how a fit is stopped from outside, and resumed."""
 
 import os
 import signal
@@ -138,7 +138,7 @@ def test_the_handler_is_put_back(ctrl_c, failing):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-# --------------------------------------------------------------------- going on afterwards
+# --------------------------------------------------------------------- resuming afterwards
 
 
 def assert_same_model(a, b):

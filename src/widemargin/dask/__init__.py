@@ -5,7 +5,7 @@ try:
     import distributed
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"widemargin.dask needs {error.name}, which is not installed; install it by "
+        f"widemargin.dask needs {error.name}, which is not installed; install it with "
         "pip install 'widemargin[dask]'",
         name=error.name,
     ) from error

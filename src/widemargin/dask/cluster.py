@@ -1,4 +1,4 @@
-"""A cluster as a fit uses it: tasks in, results out, and what to say when it is gone."""
+"""The cluster as a fit uses it: submits tasks, gathers results, and reports when it is lost."""
 
 import asyncio
 import time
@@ -17,16 +17,16 @@ from widemargin.training.loop import Halted
 
 __all__ = ["Cluster", "ClusterLost", "connected"]
 
-LOOK_EVERY = 5.0  # seconds between looks at the workers
-PATIENCE = 300.0  # seconds without any worker; a new one may be on its way
-FAN_IN = 16  # of tree reductions
-LARGE = "256 MB"  # of a model that is sent, before Dask warns
+POLL_SECONDS = 5.0  # between checks that there are workers
+NO_WORKER_SECONDS = 300.0  # without any worker before giving up; a new one may be starting
+MERGED_PER_TASK = 16  # results that one task of a tree reduction merges
+LARGE_GRAPH = "256 MB"  # size of a model that is sent before Dask warns
 
-LOST = (CancelledError, asyncio.CancelledError, CommClosedError, NoValidWorkerError)
+CLUSTER_ERRORS = (CancelledError, asyncio.CancelledError, CommClosedError, NoValidWorkerError)
 
 
 class ClusterLost(Halted):
-    """The cluster cannot go on with the fit."""
+    """The fit cannot continue because the cluster is gone."""
 
     reason = "cluster_lost"
 
@@ -45,9 +45,9 @@ def connected(client: Client | None) -> Iterator[Client]:
 
 
 class Cluster:
-    """Tasks of a fit. They are pure functions: Dask repeats those whose results were lost.
+    """Runs the tasks of a fit. Tasks are pure functions: Dask repeats those with lost results.
 
-    Keys are new ones for each task, so that no result of another fit is taken for it.
+    Every task gets a new key, so no result of another fit is mistaken for its own.
     """
 
     def __init__(self, client: Client) -> None:
@@ -57,17 +57,17 @@ class Cluster:
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Tells errors of the cluster from those of tasks."""
+        """Raises `ClusterLost` for errors of the cluster, but not for errors of tasks."""
         try:
             yield
         except ClusterLost:
             raise
         except KilledWorker as error:
             raise ClusterLost(
-                f"{error}; if memory was short, give workers more of it, or make chunks smaller"
+                f"{error}; if memory was short, give workers more memory, or make chunks smaller"
             ) from error
         except (Exception, asyncio.CancelledError) as error:
-            if self.client.status == "running" and not isinstance(error, LOST):
+            if self.client.status == "running" and not isinstance(error, CLUSTER_ERRORS):
                 raise
             raise ClusterLost(f"{type(error).__name__}: {error}") from error
 
@@ -79,35 +79,36 @@ class Cluster:
     def map(
         self, name: str, task: Callable[..., Any], *arguments: Sequence[Any], **shared: Any
     ) -> list[Any]:
-        """A future for each row of arguments; `shared` are the same for all."""
+        """One future per row of arguments; `shared` arguments are the same for all."""
         with self._watched():
             return list(self.client.map(task, *arguments, key=name, pure=False, **shared))
 
     def submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
         with (
             self._watched(),
-            dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}),
+            dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}),
         ):
             return self.client.submit(task, *arguments, pure=False)
 
     def send(self, value: Any) -> Any:
-        """A value of this process, as a task: unlike scattered data it is never lost."""
-        return self.submit(_same, value)
+        """A value of this process as the result of a task; unlike scattered data, never lost."""
+        return self.submit(_identity, value)
 
     def reduce(self, task: Callable[[list[Any]], Any], futures: list[Any]) -> Any:
-        """One result of many, by a tree whose shape depends on their number alone."""
+        """Merges many results by a tree; its shape depends only on their number."""
         while len(futures) > 1:
-            groups = [futures[i : i + FAN_IN] for i in range(0, len(futures), FAN_IN)]
+            starts = range(0, len(futures), MERGED_PER_TASK)
+            groups = [futures[i : i + MERGED_PER_TASK] for i in starts]
             futures = self.map("merge", task, groups)
         return self.gather(futures)[0]
 
     def wait(self, futures: Sequence[Any]) -> None:
-        """Until all are done, or nobody is there to do them."""
+        """Waits for all results; raises `ClusterLost` if no worker is left to compute them."""
         alone_since = None
         with self._watched():
             while True:
                 try:
-                    distributed.wait(list(futures), timeout=LOOK_EVERY)
+                    distributed.wait(list(futures), timeout=POLL_SECONDS)
                     return
                 except TimeoutError:
                     if self.client.status in ("closed", "closing"):
@@ -115,8 +116,10 @@ class Cluster:
                     alone = not self.client.nthreads()
                     now = time.monotonic()
                     alone_since = (alone_since or now) if alone else None
-                    if alone_since is not None and now - alone_since > PATIENCE:
-                        raise ClusterLost(f"it has had no worker for {PATIENCE:.0f} s") from None
+                    if alone_since is not None and now - alone_since > NO_WORKER_SECONDS:
+                        raise ClusterLost(
+                            f"it has had no worker for {NO_WORKER_SECONDS:.0f} s"
+                        ) from None
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         self.wait(futures)
@@ -124,5 +127,5 @@ class Cluster:
             return list(self.client.gather(list(futures)))
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

@@ -1,13 +1,10 @@
-"""The loop of hard mixtures (Algorithms 6.1 and 6.2) where blocks of examples are on workers.
+"""The loop of hard mixtures (Algorithms 6.1 and 6.2) with blocks of examples on workers.
 
-The client holds what is small: experts, gater, how many examples each expert wants and has. Every
-iteration begins with tasks that carry these values, so that Dask can repeat any task of it, and
-nothing of earlier iterations, when a worker is lost.
+The client holds what is small: experts, gater, and how many examples each expert has. Every
+iteration starts from tasks that carry these values. So when a worker is lost, Dask can repeat any
+task of the iteration, and needs nothing from earlier ones.
 """
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,32 +13,40 @@ import numpy as np
 from widemargin._typing import FloatArray, IntArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster, ClusterLost
+from widemargin.dask.gaters import gater_trainer
 from widemargin.inputs.scaling import Scaling
-from widemargin.mixtures.gaters.gater import Gater, UniformGater
-from widemargin.mixtures.gaters.gaussian import GaussianGater
-from widemargin.mixtures.gaters.mlp import MLPGater
-from widemargin.mixtures.gaters.mlp_passes import Copy, Span, averaged, begin, finish
-from widemargin.mixtures.hard.example_block import noise_of
+from widemargin.mixtures.gaters.gater import Gater
+from widemargin.mixtures.hard.example_block import error_variances
 from widemargin.mixtures.hard.experts import Experts
-from widemargin.mixtures.hard.learner import Setting
-from widemargin.mixtures.hard.partition import capacity, shared_room
-from widemargin.mixtures.hard.targets import Goal
+from widemargin.mixtures.hard.learner import MixtureSettings, Stopwatch
+from widemargin.mixtures.hard.partition import divided_room, subset_limit
+from widemargin.mixtures.hard.targets import Targets
 from widemargin.training.loop import Tally
 
-__all__ = ["ClusterLearner", "ClusterState"]
+__all__ = ["ClusterData", "ClusterLearner", "ClusterState"]
 
-ROWS_PER_COPY = 100_000  # that train one copy of a gater in an epoch, at the least
-MOST_COPIES = 64
-SOON = 10  # priority: a block that was split is forgotten once its pieces are taken
+CLUSTERED_ROWS = 100_000  # examples that k-means sees for the first partition
+SPLIT_PRIORITY = 10  # pieces are taken first, so that the copy of their block can be freed
+
+
+@dataclass
+class ClusterData:
+    """Examples on the workers; `blocks` and `validation` are futures of `ClusterBlock`."""
+
+    blocks: list[Any]
+    sizes: IntArray  # training examples of each block
+    validation: list[Any]  # blocks whose validation examples are measured
+    statistics: Scaling  # of scaled inputs
 
 
 @dataclass
 class ClusterState:
-    """What training changes; of the partition, how many examples each expert has."""
+    """What training changes. Of the partition, only the sizes of the subsets."""
 
     experts: list[Any]
     gater: Gater
-    counts: IntArray
+    subset_sizes: IntArray
+    variances: FloatArray | None = None  # of the experts' errors, for regression with densities
     iteration: int = 0
 
 
@@ -51,37 +56,70 @@ class ClusterLearner:
     def __init__(
         self,
         cluster: Cluster,
-        blocks: list[Any],
-        sizes: Sequence[int],
-        gater: Gater,
-        n_experts: int,
-        goal: Goal,
-        setting: Setting,
-        moments: Scaling,
+        data: ClusterData,
+        state: ClusterState,
+        targets: Targets,
+        settings: MixtureSettings,
         *,
-        validated: bool = False,
+        first_partition: str,
     ) -> None:
-        self.cluster, self.blocks, self.sizes = cluster, blocks, np.asarray(sizes)
-        self.goal, self.setting, self.moments = goal, setting, moments
-        self.n_experts, self.validated = n_experts, validated
-        self.rows_per_call = int(self.sizes.sum())
+        self.cluster, self.data, self.state = cluster, data, state
+        self.targets, self.settings = targets, settings
+        self.n_experts = len(state.experts)
+        self.rows_per_call = int(data.sizes.sum())
         self.order: Any = range(self.rows_per_call)  # an array may be too large for the client
-        self.state = ClusterState([None] * n_experts, gater, np.zeros(n_experts, dtype=np.int64))
-        self.experts = cluster.send(self._experts(self.state.experts))
-        self.facts: dict[str, float] = {}
+        self.indices = list(range(len(data.blocks)))
+        self.trainer = gater_trainer(state.gater)(
+            cluster,
+            data.statistics,
+            self.n_experts,
+            criterion=settings.criterion,
+            seed=settings.seed,
+        )
+        self.experts = cluster.send(self._experts(state.experts))
+        self.iteration_measures: dict[str, float] = {}
         self.validation: tuple[float, float] | None = None
         self.lost: ClusterLost | None = None
-        self.numbers = list(range(len(blocks)))
-        firsts = np.cumsum(self.sizes) - self.sizes
-        self.partition = cluster.map(
-            "first-partition",
-            tasks.first_partition,
-            blocks,
+        if state.iteration and state.gater.reassigns:
+            self.partition = self._resumed_partition()
+        elif first_partition == "kmeans" and self.n_experts > 1:
+            self.partition = self._clustered_partition()
+        else:
+            self.partition = self._random_partition()
+
+    # ------------------------------------------------------------------------------- step 1
+
+    def _random_partition(self) -> list[Any]:
+        firsts = np.cumsum(self.data.sizes) - self.data.sizes
+        return self.cluster.map(
+            "random-subsets",
+            tasks.random_subsets,
+            self.data.blocks,
             firsts.tolist(),
-            self.numbers,
-            n_experts=n_experts,
-            seed=setting.seed,
+            self.indices,
+            n_experts=self.n_experts,
+            seed=self.settings.seed,
         )
+
+    def _clustered_partition(self) -> list[Any]:
+        """Each example to the nearest centre with room; k-means sees a sample, on one worker."""
+        cluster, seed, blocks = self.cluster, self.settings.seed, self.data.blocks
+        fraction = min(1.0, CLUSTERED_ROWS / self.rows_per_call)
+        inputs = cluster.map(
+            "sample", tasks.sample, blocks, self.indices, seed=seed, fraction=fraction
+        )
+        clusters = cluster.submit(tasks.clusters, inputs, self.n_experts, seed)
+        scores = cluster.map("cluster-scores", tasks.cluster_scores, blocks, clusters=clusters)
+        return self._balanced([None] * len(blocks), scores, None)
+
+    def _resumed_partition(self) -> list[Any]:
+        """The assignment that followed the last iteration, which its experts and gater repeat."""
+        outputs: list[Any] = [None] * len(self.data.blocks)
+        if self.settings.posterior:
+            outputs = self._outputs(self.experts)
+        gater = self.cluster.send(self.state.gater)
+        log_joint = self.cluster.map("log-joint", tasks.log_joint, self.data.blocks, gater=gater)
+        return self._balanced(outputs, log_joint, self.state.variances)
 
     # ------------------------------------------------------------------------- one iteration
 
@@ -93,170 +131,142 @@ class ClusterLearner:
             raise
 
     def _iteration(self) -> Tally:
-        cluster, setting, former = self.cluster, self.setting, self.state
-        self.facts = {}
-        with self._timed("experts"):
-            members, densities = self._train()
+        cluster, blocks, former = self.cluster, self.data.blocks, self.state
+        watch = Stopwatch()
+        with watch.phase("experts"):
+            members, subset_results = self._train()
         experts = cluster.send(self._experts(members))
-        with self._timed("outputs"):
-            heard = self._listen(experts)
-            cluster.wait(heard)
-        with self._timed("gater"):
-            gater = self._gater(heard, densities)
-        with self._timed("assignment"):
-            noise = self._noise(heard, gater)
+        with watch.phase("outputs"):
+            outputs = self._outputs(experts)
+            cluster.wait(outputs)
+        with watch.phase("gater"):
+            gater = self._gater(outputs, subset_results)
+        with watch.phase("assignment"):
+            variances = self._error_variances(outputs, gater)
             sent = cluster.send(gater)
-            joint = cluster.map("joint", tasks.joint, self.blocks, gater=sent)
-            following = self._assign(gater, joint, heard, noise)
+            log_joint = cluster.map("log-joint", tasks.log_joint, blocks, gater=sent)
+            following = self._assign(gater, log_joint, outputs, variances)
             measured = cluster.gather(
                 cluster.map(
                     "measure",
                     tasks.measure,
-                    *(self.blocks, heard, joint, self.partition, following),
+                    *(blocks, outputs, log_joint, self.partition, following),
                     experts=experts,
-                    noise=noise,
-                    tolerance=setting.tolerance,
+                    variances=variances,
+                    gate_tolerance=self.settings.gate_tolerance,
                 )
             )
-        tally, counts = Tally(0, 0.0, 0.0, 0.0), np.zeros(self.n_experts, dtype=np.int64)
-        for part, facts, own in measured:
-            tally, counts = tally + part, counts + own
-            for name, value in facts.items():
-                self.facts[name] = self.facts.get(name, 0.0) + value
+        tally, sizes = Tally(0, 0.0, 0.0, 0.0), np.zeros(self.n_experts, dtype=np.int64)
+        measures = watch.seconds
+        for of_block, block_measures, block_sizes in measured:
+            tally, sizes = tally + of_block, sizes + block_sizes
+            for name, value in block_measures.items():
+                measures[name] = measures.get(name, 0.0) + value
         self.validation = self._validate(sent, experts)
-        self.partition, self.experts = following, experts  # from here on the iteration counts
-        self.state = ClusterState(members, gater, counts, former.iteration + 1)
+        self.iteration_measures = measures
+        self.partition, self.experts = following, experts  # the iteration is complete
+        self.state = ClusterState(members, gater, sizes, variances, former.iteration + 1)
         return tally
 
-    @contextmanager
-    def _timed(self, phase: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.facts[f"{phase}_seconds"] = time.perf_counter() - start
-
     def _experts(self, members: list[Any]) -> Experts:
-        goal, classes = self.goal, self.setting.classes
-        return Experts(members, goal.kind, classes, goal.n_columns, n_jobs=1)
+        targets, classes = self.targets, self.settings.classes
+        return Experts(members, targets.output_kind, classes, targets.n_columns, n_jobs=1)
 
-    def _train(self) -> tuple[list[Any], list[Any] | None]:
-        """Step 2: the shuffle, then every expert on its subset, with its density if it has one."""
-        cluster, setting, gater = self.cluster, self.setting, self.state.gater
-        numbers = range(self.n_experts)
+    # ----------------------------------------------------------------------- steps 2 and 3
+
+    def _train(self) -> tuple[list[Any], list[Any]]:
+        """Step 2: the shuffle, then every expert on its subset.
+
+        Returns the experts, and what the gater's trainer computes from their subsets.
+        """
+        cluster, settings, n_experts = self.cluster, self.settings, self.n_experts
         parts = cluster.map(
-            "split", tasks.split, self.blocks, self.partition, n_experts=self.n_experts
+            "split", tasks.split, self.data.blocks, self.partition, n_experts=n_experts
         )
-        pieces = [cluster.map("piece", tasks.piece, parts, k=k, priority=SOON) for k in numbers]
+        pieces = [
+            cluster.map("piece", tasks.piece, parts, k=k, priority=SPLIT_PRIORITY)
+            for k in range(n_experts)
+        ]
         del parts
-        seeds = setting.expert_seeds(self.n_experts).tolist()
-        sent, former = cluster.send(setting), self.experts
-        found = [cluster.submit(tasks.train, sent, seeds[k], k, former, pieces[k]) for k in numbers]
-        densities = []
-        if isinstance(gater, GaussianGater):
-            if self.state.iteration == 0:
-                gater._measure(self.moments)
-            seeds, sent = gater._seeds(self.n_experts).tolist(), cluster.send(gater)
-            densities = [
-                cluster.submit(tasks.density, sent, seeds[k], k, pieces[k]) for k in numbers
-            ]
+        seeds = settings.expert_seeds(n_experts).tolist()
+        sent, former = cluster.send(settings), self.experts
+        experts = [
+            cluster.submit(tasks.train_expert, sent, seeds[k], k, former, pieces[k])
+            for k in range(n_experts)
+        ]
+        others = self.trainer.subset_tasks(self.state.gater, pieces)
         del pieces
-        results = cluster.gather(found + densities)
-        return results[: self.n_experts], results[self.n_experts :] or None
+        results = cluster.gather(experts + others)
+        return results[:n_experts], results[n_experts:]
 
-    def _listen(self, experts: Any) -> list[Any]:
-        """What experts say of examples: of all, or of those that train a global gater."""
+    def _outputs(self, experts: Any) -> list[Any]:
+        """Outputs of the experts for all examples, or for those that train a global gater."""
         return self.cluster.map(
-            "listen",
-            tasks.listen,
-            self.blocks,
-            self.numbers,
-            seed=(self.setting.seed + self.state.iteration) % 2**32,
-            part=self._part(),
+            "expert-outputs",
+            tasks.expert_outputs,
+            self.data.blocks,
+            self.indices,
+            seed=(self.settings.seed + self.state.iteration) % 2**32,
+            fraction=self._gater_fraction(),
             experts=experts,
         )
 
-    def _part(self) -> float | None:
-        """The part of the examples that trains a global gater; None: all."""
-        most = self.setting.gater_rows
-        if most is None or self.setting.listens_to_all(self.state.gater):
+    def _gater_fraction(self) -> float | None:
+        """The fraction of the examples that train a global gater; None means all."""
+        most = self.settings.gater_rows
+        if most is None or self.settings.needs_all_outputs(self.state.gater):
             return None
         return None if most >= self.rows_per_call else most / self.rows_per_call
 
-    # ------------------------------------------------------------------------------- step 3
-
-    def _gater(self, heard: list[Any], densities: list[Any] | None) -> Gater:
-        gater, cluster = self.state.gater, self.cluster
-        if isinstance(gater, GaussianGater) and densities is not None:
-            new = gater.successor()
-            new.n_features_in_ = len(self.moments.mean)
-            weights = np.array([weight for _, weight in densities])
-            return new._take([found for found, _ in densities], weights / weights.sum())
-        if isinstance(gater, UniformGater):
-            row, last = self.moments.mean[None], np.array([self.n_experts - 1])
-            return UniformGater().fit(row, partition=last)  # type: ignore[no-any-return]
-        if isinstance(gater, MLPGater):
-            return self._passes(begin(gater, self.n_experts, self.moments), heard)
-        places = self.blocks, heard, self.partition
-        future = cluster.submit(
-            tasks.fit_elsewhere, cluster.send(gater), self.setting.criterion, *places
-        )
-        return cluster.gather([future])[0]  # type: ignore[no-any-return]
-
-    def _passes(self, gater: MLPGater, heard: list[Any]) -> MLPGater:
-        """Copies of the gater go over blocks of their own; their mean begins the next epoch.
-
-        How many copies there are, and which blocks they see in which order, follows from the
-        data and the seed, not from the workers.
-        """
-        cluster, criterion = self.cluster, self.setting.criterion
-        rows = tasks.rows_heard(self.sizes, self._part())
-        copies = min(len(rows), MOST_COPIES, max(1, int(rows.sum()) // ROWS_PER_COPY))
-        current = cluster.send(Copy(gater))
-        for epoch in range(gater.max_iter):
-            seed = [self.setting.seed, gater._epochs_done + epoch]
-            order = np.random.RandomState(seed).permutation(len(rows))
-            ends = []
-            for own in (order[first::copies] for first in range(copies)):
-                copy, done = current, 0
-                for c in own:
-                    span = Span(epoch, done, int(rows[own].sum()))
-                    where = copy, self.blocks[c], heard[c]
-                    copy = cluster.submit(tasks.pass_over, *where, criterion, span)
-                    done += int(rows[c])
-                ends.append(copy)
-            current = cluster.submit(averaged, ends)
-        return finish(cluster.gather([current])[0], gater.max_iter)
+    def _gater(self, outputs: list[Any], subset_results: list[Any]) -> Gater:
+        """Step 3."""
+        rows = tasks.gater_row_counts(self.data.sizes, self._gater_fraction())
+        places = self.data.blocks, outputs, self.partition
+        return self.trainer.fit(self.state.gater, *places, rows, subset_results)
 
     # ------------------------------------------------------------------------------- step 4
 
-    def _noise(self, heard: list[Any], gater: Gater) -> FloatArray | None:
-        """The variance of each expert's errors, for a regression with densities."""
-        if self.goal.kind != "value" or not gater.local:
+    def _error_variances(self, outputs: list[Any], gater: Gater) -> FloatArray | None:
+        """The variance of each expert's errors, for regression with densities."""
+        if self.targets.output_kind != "value" or not gater.local:
             return None
-        sums = self.cluster.map("errors", tasks.own_squares, self.blocks, heard, self.partition)
-        return noise_of(sum(self.cluster.gather(sums)), self.goal)
+        places = self.data.blocks, outputs, self.partition
+        sums = self.cluster.map("errors", tasks.own_squared_errors, *places)
+        return error_variances(sum(self.cluster.gather(sums)), self.targets)
 
     def _assign(
-        self, gater: Gater, joint: list[Any], heard: list[Any], noise: FloatArray | None
+        self,
+        gater: Gater,
+        log_joint: list[Any],
+        outputs: list[Any],
+        variances: FloatArray | None,
     ) -> list[Any]:
-        if isinstance(gater, UniformGater):
-            return self.partition  # it prefers no expert
-        asked = heard if self.setting.posterior else [None] * len(heard)
-        places = self.blocks, asked, joint
-        wanted = self.cluster.gather(self.cluster.map("wanted", tasks.wanted, *places, noise=noise))
-        room = capacity(self.rows_per_call, self.n_experts, self.setting.limit)
-        rooms = list(shared_room(np.stack(wanted), room))
-        return self.cluster.map("place", tasks.place, *places, rooms, noise=noise)
+        if not gater.reassigns:
+            return self.partition
+        used = outputs if self.settings.posterior else [None] * len(outputs)
+        return self._balanced(used, log_joint, variances)
+
+    def _balanced(
+        self, outputs: list[Any], log_joint: list[Any], variances: FloatArray | None
+    ) -> list[Any]:
+        """Assigns the examples of every block, within its share of the room of each expert."""
+        cluster, places = self.cluster, (self.data.blocks, outputs, log_joint)
+        counting = cluster.map("count", tasks.count_preferences, *places, variances=variances)
+        limit = subset_limit(self.rows_per_call, self.n_experts, self.settings.balance)
+        rooms = list(divided_room(np.stack(cluster.gather(counting)), limit))
+        return cluster.map("assign", tasks.assign_block, *places, rooms, variances=variances)
 
     def _validate(self, gater: Any, experts: Any) -> tuple[float, float] | None:
-        """Criterion and error on the examples held out."""
-        if not self.validated:
+        """Criterion and error on the validation examples."""
+        if not self.data.validation:
             return None
-        models = {"gater": gater, "experts": experts, "tolerance": self.setting.tolerance}
-        parts = self.cluster.map("validate", tasks.errors, self.blocks, **models)
+        tolerance = self.settings.gate_tolerance
+        models = {"gater": gater, "experts": experts, "gate_tolerance": tolerance}
+        parts = self.cluster.map("validate", tasks.validation_sums, self.data.validation, **models)
         sums = sum(self.cluster.gather(parts))
         return float(sums[0] / sums[2]), float(sums[1] / sums[2])
 
-    # --------------------------------------------------------------------------- of the loop
+    # ------------------------------------------------------------------------ training loop
 
     def validate(self) -> tuple[float, float] | None:
         return self.validation
@@ -265,10 +275,10 @@ class ClusterLearner:
         return None
 
     def measures(self, criterion: float) -> dict[str, float]:
-        return self.facts
+        return self.iteration_measures
 
     def snapshot(self) -> ClusterState:
-        return self.state  # an iteration makes a new one
+        return self.state  # each iteration makes a new one
 
     def restore(self, state: ClusterState) -> None:
         self.state = state
@@ -278,6 +288,7 @@ class ClusterLearner:
             "experts_": self.state.experts,
             "gater_": self.state.gater,
             "n_experts_": self.n_experts,
-            "subset_sizes_": self.state.counts,
-            "_speech": (self.goal.kind, self.goal.n_columns),
+            "subset_sizes_": self.state.subset_sizes,
+            "_error_variances": self.state.variances,
+            "_output_format": (self.targets.output_kind, self.targets.n_columns),
         }

@@ -2,6 +2,7 @@
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -15,46 +16,72 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from widemargin._typing import FloatArray
 from widemargin.dask import tasks
 from widemargin.dask.cluster import Cluster, ClusterLost, connected
-from widemargin.dask.data import Facts, applied, facts_of, make_block, merged, row_chunks
-from widemargin.dask.learner import ClusterLearner
+from widemargin.dask.data import (
+    Statistics,
+    applied,
+    chunk_statistics,
+    make_block,
+    merged,
+    row_chunks,
+)
+from widemargin.dask.learner import ClusterData, ClusterLearner, ClusterState
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.model import HardMixture
-from widemargin.mixtures.hard.targets import Goal
+from widemargin.mixtures.hard.targets import Targets
 from widemargin.training.model import all_or_nothing
 
 __all__ = ["ClusterMixture"]
 
+VALIDATION_NAMES = ("X_val", "y_val", "sample_weight_val")
+
 
 class ClusterMixture(HardMixture):
-    """Base of hard mixtures on a cluster; comes before the local mixture among the bases."""
+    """Base of hard mixtures on a cluster; comes before the local mixture among the bases.
+
+    It has the parameters of the local mixture except two. `tune` needs all validation examples,
+    and regions of the training examples, in one place: tune a local mixture on a sample, and use
+    its `best_params_`. `n_jobs` is decided by the cluster: each worker thread runs one task.
+    """
 
     _local: ClassVar[type]  # the estimator that `to_local` returns
 
-    first_partition: ClassVar[str] = "random"
+    n_features_in_: int
     tune: ClassVar[str | None] = None
-    warm_start: ClassVar[bool] = False
-    n_jobs: ClassVar[int | None] = 1  # a worker has its own threads
+    n_jobs: ClassVar[int | None] = 1
 
     # ----------------------------------------------------------- what a mixture must provide
 
     @abstractmethod
-    def _take_facts(self, facts: Facts, *, flat: bool) -> FloatArray | None:
-        """Learns what the targets are; returns the scale of a regression's errors."""
+    def _take_statistics(
+        self, statistics: Statistics, *, flat: bool, resume: bool
+    ) -> FloatArray | None:
+        """Learns what the targets are; returns the error scale of a regression."""
 
     # --------------------------------------------------------------------------- interface
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
         """Trains the mixture on the workers.
 
         Parameters
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
-            The examples. Sizes of chunks need not be known.
+            The examples. Sizes of chunks may be unknown.
         y : dask.array.Array, dask.dataframe.Series or DataFrame
             Their classes, or the values to predict, in chunks like those of X.
         sample_weight : dask.array.Array or dask.dataframe.Series, optional
             Weights ≥ 0, in chunks like those of X.
+        X_val, y_val, sample_weight_val : optional
+            Validation examples for early stopping, of the same types, instead of a fraction of
+            the training set.
 
         Returns
         -------
@@ -64,17 +91,19 @@ class ClusterMixture(HardMixture):
         Raises
         ------
         RuntimeError
-            If the cluster is gone. The last complete iteration is kept: predictions and
+            If the cluster is lost. The last complete iteration is kept: predictions and
             `to_local` work.
         """
+        self._check_validation(X_val, y_val, sample_weight_val)
         try:
             with connected(self.client) as client:
-                learner = self._fit(client, X, y, sample_weight)
+                training, validation = (X, y, sample_weight), (X_val, y_val, sample_weight_val)
+                learner = self._fit(client, training, validation)
         except ClusterLost as error:
-            raise RuntimeError(_gone(error, "nothing was learnt yet")) from error
+            raise RuntimeError(_lost(error, "nothing was learnt yet")) from error
         if learner.lost is not None:
             kept = f"the model of iteration {self.n_iter_} is kept, and to_local returns it"
-            raise RuntimeError(_gone(learner.lost, kept)) from learner.lost
+            raise RuntimeError(_lost(learner.lost, kept)) from learner.lost
         return self
 
     def to_local(self) -> Any:
@@ -83,13 +112,13 @@ class ClusterMixture(HardMixture):
         Returns
         -------
         widemargin.HardMixtureClassifier or widemargin.HardMixtureRegressor
-            A fitted estimator that knows nothing of Dask.
+            A fitted estimator that does not need Dask.
         """
         check_is_fitted(self)
         return self._copy()
 
     def gates(self, X: Any) -> Any:
-        """How much each expert counts.
+        """The weight of each expert.
 
         Parameters
         ----------
@@ -99,13 +128,13 @@ class ClusterMixture(HardMixture):
         Returns
         -------
         dask.array.Array or ndarray of shape (n_samples, n_experts)
-            Weights; rows add up to one. Lazy for a collection of Dask.
+            Weights; each row adds up to one. Lazy for a collection of Dask.
         """
         check_is_fitted(self)
         return self._apply("gates", X, self.n_experts_)
 
     def __sklearn_clone__(self) -> Self:
-        """The parameters are copied, the client is the same one."""
+        """Copies the parameters, but shares the client."""
         given = self.get_params(deep=False)
         client = given.pop("client")
         return type(self)(**{k: clone(v, safe=False) for k, v in given.items()}, client=client)
@@ -116,7 +145,7 @@ class ClusterMixture(HardMixture):
     # ----------------------------------------------------------------------------- helpers
 
     def _apply(self, method: str, X: Any, columns: int | None, dtype: Any = np.float64) -> Any:
-        """What a method of the local mixture says: lazy for collections."""
+        """The result of a method of the local mixture; lazy for collections."""
         local = self.to_local()
         if not is_dask_collection(X):
             return getattr(local, method)(X)
@@ -132,84 +161,135 @@ class ClusterMixture(HardMixture):
         shared = {k: clone(v, safe=False) for k, v in params.items() if k != "client"}
         local = self._local(**shared)
         for name, value in vars(self).items():
-            if name not in params and not name.startswith(("_callback_", "_skl_")):
+            if name not in params and not name.startswith(("_callback_", "_skl_", "_error_var")):
                 setattr(local, name, value)
         local._next_partition = np.empty(0, dtype=np.int64)  # it stayed on the workers
         return local
 
+    def _check_validation(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> None:
+        if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
+            raise ValueError("X_val and y_val go together; give both or neither")
+        if X_val is not None and not self.early_stopping:
+            raise ValueError(
+                "X_val was given but early_stopping=False would ignore it; set early_stopping=True"
+            )
+
     @all_or_nothing
-    def _fit(self, client: Any, X: Any, y: Any, sample_weight: Any) -> ClusterLearner:
+    def _fit(
+        self, client: Any, training: tuple[Any, ...], validation: tuple[Any, ...]
+    ) -> ClusterLearner:
         started, cluster = time.perf_counter(), Cluster(client)
-        chunks = row_chunks(X, y, sample_weight)
-        self._forget()
-        _check_feature_names(self, getattr(X, "_meta", X), reset=True)
+        X, y, sample_weight = training
+        chunks = row_chunks(*training)
+        resume = self.warm_start and self._begun
+        if resume:
+            self._check_unchanged()
+        else:
+            self._forget()
+        _check_feature_names(self, getattr(X, "_meta", X), reset=not resume)
+        if resume and X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the mixture was fitted to "
+                f"{self.n_features_in_}; fit without warm_start"
+            )
         self.n_features_in_ = X.shape[1]
-        facts = self._facts(cluster, chunks)
-        error_scale = self._take_facts(facts, flat=y.ndim == 1)
-        self._scaler = self._new_scaler(facts.extremes(self.scale))
-        gater = self._fixed_gater()
+        statistics = self._statistics(cluster, chunks)
+        error_scale = self._take_statistics(statistics, flat=y.ndim == 1, resume=resume)
+        if not resume:
+            scaling = replace(statistics.inputs, kind=self.scaling, centre=not statistics.sparse)
+            self._keep_scaling(scaling)
+        gater = self._seeded_gater()
         weighted = sample_weight is not None or getattr(self, "class_weight", None) is not None
-        kind, setting = self._setting(gater, started, weighted=weighted)
+        kind, settings = self._settings(gater, started, weighted=weighted)
         empty = np.empty((0, self.n_outputs_) if kind == "value" else 0)
         n_classes = 0 if kind == "value" else len(self.classes_)
-        goal = Goal(kind, n_classes, empty, error_scale)
-        blocks, sizes = self._blocks(cluster, chunks, facts, goal, setting.seed)
+        targets = Targets(kind, n_classes, empty, error_scale)
+        data = self._place(cluster, chunks, validation, statistics, targets, settings.seed)
         learner = ClusterLearner(
             cluster,
-            blocks,
-            sizes,
-            gater,
-            self._number_of_experts(sum(sizes)),
-            goal,
-            setting,
-            facts.scaled_moments(self._scaler),
-            validated=self.early_stopping,
+            data,
+            self._initial_state(gater, int(data.sizes.sum()), resume=resume),
+            targets,
+            settings,
+            first_partition=self.first_partition,
         )
         self._run(learner, X, y, sample_weight)
         return learner
 
-    def _facts(self, cluster: Cluster, chunks: list[tuple[Any, ...]]) -> Facts:
-        model, task = delayed(self._copy()), delayed(facts_of)
-        found = cluster.compute([task(model, *chunk) for chunk in chunks])
-        facts: Facts | None = cluster.reduce(merged, found)
-        if facts is None:
-            raise ValueError("X has no examples, or none of them has a weight above zero")
-        return facts
+    def _initial_state(self, gater: Gater, count: int, *, resume: bool) -> ClusterState:
+        if resume:
+            return ClusterState(
+                self.experts_,
+                self.gater_,
+                self.subset_sizes_,
+                getattr(self, "_error_variances", None),
+                self._epochs_done,
+            )
+        n_experts = self._number_of_experts(count)
+        return ClusterState([None] * n_experts, gater, np.zeros(n_experts, dtype=np.int64))
 
-    def _fixed_gater(self) -> Gater:
-        """The gater; the generator of random numbers that it may have gives a seed."""
+    def _statistics(self, cluster: Cluster, chunks: list[tuple[Any, ...]]) -> Statistics:
+        model, task = delayed(self._copy()), delayed(chunk_statistics)
+        found = cluster.compute([task(model, *chunk) for chunk in chunks])
+        statistics: Statistics | None = cluster.reduce(merged, found)
+        if statistics is None:
+            raise ValueError("X has no examples, or none of them has a weight above zero")
+        return statistics
+
+    def _seeded_gater(self) -> Gater:
+        """The gater, with a fixed seed instead of a random number generator."""
         gater = self._gater_template(self.gater)
         random = gater.get_params(deep=False).get("random_state", 0)
         if not isinstance(random, Integral):
             gater.set_params(random_state=check_random_state(random).randint(2**31 - 1))
         return gater
 
-    def _blocks(
+    def _place(
         self,
         cluster: Cluster,
         chunks: list[tuple[Any, ...]],
-        facts: Facts,
-        goal: Goal,
+        validation: tuple[Any, ...],
+        statistics: Statistics,
+        targets: Targets,
         seed: int,
-    ) -> tuple[list[Any], list[int]]:
-        """Futures of blocks, which stay on the workers, and their sizes."""
+    ) -> ClusterData:
+        """Makes the blocks, which stay on the workers."""
         local = self._copy()
         if getattr(self, "class_weight", None) == "balanced":
-            weights = facts.count / (len(facts.classes) * facts.counts)
-            names = facts.classes.tolist()
+            weights = statistics.count / (len(statistics.classes) * statistics.class_counts)
+            names = statistics.classes.tolist()
             local.class_weight = dict(zip(names, weights.tolist(), strict=True))
         model, task = delayed(local), delayed(make_block)
-        held = self.validation_fraction if self.early_stopping else 0.0
-        blocks = cluster.compute(
-            [task(model, goal, held, seed, c, *chunk) for c, chunk in enumerate(chunks)]
-        )
-        sizes = cluster.gather(cluster.map("size", tasks.size, blocks))
-        kept = [c for c, size in enumerate(sizes) if size]
-        return [blocks[c] for c in kept], [sizes[c] for c in kept]
+
+        def blocks(chunks: list[tuple[Any, ...]], fraction: float) -> list[Any]:
+            calls = [
+                task(model, targets, fraction, seed, c, *rows) for c, rows in enumerate(chunks)
+            ]
+            return cluster.compute(calls)
+
+        given = validation[0] is not None
+        split = self.validation_fraction if self.early_stopping and not given else 0.0
+        made = blocks(chunks, split)
+        sizes = cluster.gather(cluster.map("size", tasks.sizes, made))
+        kept = [c for c, (size, _) in enumerate(sizes) if size]
+        train = [made[c] for c in kept]
+        held_out = train if self.early_stopping else []
+        if given:
+            held_out = blocks(row_chunks(*validation, names=VALIDATION_NAMES), 1.0)
+            sizes_val = cluster.gather(cluster.map("size", tasks.sizes, held_out))
+        else:
+            sizes_val = sizes
+        if self.early_stopping and not sum(size for _, size in sizes_val):
+            raise ValueError(
+                "there are no validation examples with a weight above zero; raise "
+                f"validation_fraction={self.validation_fraction}, or give other X_val and y_val"
+            )
+        scaled = statistics.scaled_inputs(self._fitted_scaling())
+        return ClusterData(train, np.array([sizes[c][0] for c in kept]), held_out, scaled)
 
 
-def _gone(error: ClusterLost, kept: str) -> str:
+def _lost(error: ClusterLost, kept: str) -> str:
     return (
-        f"the cluster is gone ({error}); {kept}. Start a cluster, give its Client as client, or "
+        f"the cluster is lost ({error}); {kept}. Start a cluster, give its Client as client, or "
         "leave client=None for one on this machine, and fit again"
     )

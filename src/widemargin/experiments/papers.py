@@ -133,8 +133,8 @@ def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
     line = SVC(kernel="linear", cache_size=1000)
     # Restarting the gater in each iteration, for a few epochs, escapes from partitions in which the
     # boundary between two gates stands in for an edge of the wedge.
-    gater = MLPGater((), learning_rate_init=0.1, max_iter=4, warm_start=False)
-    mixture = HardMixtureClassifier(line, gater, n_experts=2, n_iter=15, early_stopping=True)
+    gater = MLPGater((), learning_rate=0.1, max_iter=4, warm_start=False)
+    mixture = HardMixtureClassifier(line, gater, n_experts=2, max_iter=15, early_stopping=True)
     candidates: dict[str, list[Any]] = {
         "linear SVM": [line],
         "Gaussian SVM": [SVC(gamma=5.0, cache_size=1000)],

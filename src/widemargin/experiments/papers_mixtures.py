@@ -33,11 +33,12 @@ def _models() -> dict[str, list[Any]]:
     mlp = MLPClassifier((50,), activation="tanh", learning_rate="linear", tol=None)
     mlp.set_params(learning_rate_init=0.005, max_iter=60)
     best: dict[str, Any] = {"early_stopping": True, "n_jobs": -1}
-    soft = MixtureOfExpertsClassifier(10, n_hidden=50, gater_units=150, batch_size=128)
-    soft.set_params(learning_rate="one_cycle", learning_rate_init=0.01, max_iter=150, tol=None)
+    soft = MixtureOfExpertsClassifier(10, n_units=50, n_gater_units=150, batch_size=128)
+    soft.set_params(schedule="one_cycle", learning_rate=0.01, max_iter=150, tol=None)
     return {
         "uniform": [
-            HardMixtureClassifier(svm, "uniform", n_experts=50, n_iter=1, n_jobs=-1) for svm in svms
+            HardMixtureClassifier(svm, "uniform", n_experts=50, max_iter=1, n_jobs=-1)
+            for svm in svms
         ],
         **{
             f"global-{units}": [
@@ -46,10 +47,10 @@ def _models() -> dict[str, list[Any]]:
             for units in (150, 500)
         },
         "local-mlp": [
-            HardMixtureClassifier(mlp, GaussianGater(20), n_experts=20, n_iter=15, **best)
+            HardMixtureClassifier(mlp, GaussianGater(20), n_experts=20, max_iter=15, **best)
         ],
         "local-svm": [
-            HardMixtureClassifier(svms[0], GaussianGater(20), n_experts=20, n_iter=12, **best)
+            HardMixtureClassifier(svms[0], GaussianGater(20), n_experts=20, max_iter=12, **best)
         ],
         "soft": [soft],
     }

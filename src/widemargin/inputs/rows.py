@@ -29,6 +29,12 @@ def as_rows(X: ArrayLike) -> _core.Rows:
     )
 
 
+def check_indices(X: ArrayLike) -> None:
+    """Raises an error for column indices outside a sparse matrix, which crash SciPy."""
+    if sp.issparse(X):
+        as_rows(X)
+
+
 def canonical(X: ArrayLike) -> ArrayLike:
     """X with at most one stored entry per input; entries of the same input are added up."""
     if not sp.issparse(X) or X.has_canonical_format:

@@ -1,4 +1,4 @@
-r"""Dual coordinate descent for linear support vector machines (cpp/widemargin/dual_course.hpp).
+r"""Dual coordinate descent for linear support vector machines (linear/dual_epochs.hpp in the core).
 
 The weights swing about their limit from epoch to epoch. Their mean is a better point, as the cost
 is convex, and the best one on the line through both, or a multiple of that, better still.
@@ -72,14 +72,14 @@ def dual_descent(
     free, total = problem.intercept == np.inf, float(beta.sum())
     square = FREE if free else problem.intercept
     b = np.array([square * total + (intercept if free else 0.0)])
-    course = _core.DualCourse(count, seed, square, free, total)
+    course = _core.DualProgress(count, seed, square, free, total)
     average = Average(len(w) + 1)
     at_once = max(1, int(OPERATIONS_PER_CALL / examples.operations))
     epochs, enough = min(FIRST_CHECK, most), NEVER  # when the next certificate is due
     forecast = _Forecast(tol, count)
     while True:
         before = course.epoch
-        visits = _core.dual_course(
+        visits = _core.dual_epochs(
             examples.rows,
             w,
             b,

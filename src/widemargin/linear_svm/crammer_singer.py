@@ -1,4 +1,4 @@
-"""The sequential dual method for machines of many classes (cpp/widemargin/crammer_singer.hpp).
+"""The sequential dual method for machines of many classes (linear/crammer_singer.hpp in the core).
 
 Free intercepts ask for columns of β whose sums are 0, which no single example can keep. The method
 of multipliers does: an intercept that is penalised for its distance from a centre is one more

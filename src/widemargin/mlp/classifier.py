@@ -265,6 +265,9 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
                 "scikit-learn's CalibratedClassifierCV"
             )
 
+    def _margin_unit(self) -> float:
+        return float(self.margin) if self.loss == "margin" else 1.0
+
     def _criterion(self, examples: Examples) -> criteria.Criterion:
         return LOSSES[self.loss](self.margin)
 

@@ -12,7 +12,7 @@ from widemargin.criteria import Margin
 from widemargin.inputs.packing import CoreRows
 from widemargin.inputs.threads import thread_count
 from widemargin.mlp.committee_state import (
-    UNITS_PER_BLOCK,
+    UNITS_PER_PANEL,
     CommitteeRows,
     CommitteeState,
     chunk_scores,
@@ -104,7 +104,6 @@ class CommitteeLearner:
                 dropout=self.dropout,
                 seed=self._dropout_seed(m),
                 threads=max(1, self.threads // in_parallel),
-                lock_free=False,
                 mean=self.mean,
                 scale=self.scale,
             )
@@ -157,7 +156,7 @@ class CommitteeLearner:
 
     def measures(self, criterion: float) -> dict[str, float]:
         """The fraction of units of updated committees that were moved."""
-        places = self.state.blocks * UNITS_PER_BLOCK  # the core counts unused places too
+        places = self.state.panels * UNITS_PER_PANEL  # the core counts unused places too
         counted = self.counted_units * self.state.units / places
         fraction = self.moved_units / counted if counted else 0.0
         self.moved_units = self.counted_units = 0

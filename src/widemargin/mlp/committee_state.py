@@ -1,7 +1,7 @@
 r"""Committees of units, :math:`f_k(x) = b_k + \sum_n h(v_{kn} \cdot \hat x + a_{kn})`, as arrays.
 
 Weights are float32, whose rounding is far below the units' own steps; b and all sums over units are
-float64. The core keeps weights in blocks of units, input by input
+float64. The core keeps weights in panels of units, input by input
 (``cpp/widemargin/mlp/committee_types.hpp``). Here inputs are in their own order, in training in the
 order of the packed rows.
 """
@@ -22,8 +22,8 @@ from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.packing import CoreRows, RowLayout
 from widemargin.inputs.scaling import Scaling
 
-UNITS_PER_BLOCK = _core.units_per_block
-EXTRA_ROWS = 2  # rows of a block after those of the inputs: biases, and room for a pass
+UNITS_PER_PANEL = _core.units_per_panel
+EXTRA_ROWS = 2  # rows of a panel after those of the inputs: biases, and room for a pass
 ROWS_PER_CHUNK = 1 << 16  # rows whose outputs are computed together
 
 Weights = NDArray[np.float32]
@@ -33,7 +33,7 @@ Weights = NDArray[np.float32]
 class CommitteeState:
     """What training changes: for each class some committees, whose outputs are averaged."""
 
-    v: Weights  # (committees, outputs * blocks, inputs + EXTRA_ROWS, UNITS_PER_BLOCK)
+    v: Weights  # (committees, outputs * panels, inputs + EXTRA_ROWS, UNITS_PER_PANEL)
     b: FloatArray  # (committees, outputs)
     units: int  # per committee
     scaling: Scaling
@@ -45,8 +45,8 @@ class CommitteeState:
 
     @classmethod
     def zero(cls, committees: int, outputs: int, units: int, scaling: Scaling) -> "CommitteeState":
-        blocks, width = -(-units // UNITS_PER_BLOCK), len(scaling.mean)
-        shape = (committees, outputs * blocks, width + EXTRA_ROWS, UNITS_PER_BLOCK)
+        panels, width = -(-units // UNITS_PER_PANEL), len(scaling.mean)
+        shape = (committees, outputs * panels, width + EXTRA_ROWS, UNITS_PER_PANEL)
         v, b = np.zeros(shape, dtype=np.float32), np.zeros((committees, outputs))
         return cls(v, b, units, scaling, np.ones(width, dtype=bool))
 
@@ -64,20 +64,20 @@ class CommitteeState:
         return deepcopy(vars(self) | {"scaling": self.scaling.to_dict()})
 
     @property
-    def blocks(self) -> int:
+    def panels(self) -> int:
         """Blocks of units per committee."""
-        return -(-self.units // UNITS_PER_BLOCK)
+        return -(-self.units // UNITS_PER_PANEL)
 
     @property
     def unit_mask(self) -> Weights:
-        """1 for each unit, 0 for the unused places of the last block."""
-        places = np.arange(self.blocks * UNITS_PER_BLOCK) < self.units
-        return places.reshape(self.blocks, UNITS_PER_BLOCK).astype(np.float32)
+        """1 for each unit, 0 for the unused places of the last panel."""
+        places = np.arange(self.panels * UNITS_PER_PANEL) < self.units
+        return places.reshape(self.panels, UNITS_PER_PANEL).astype(np.float32)
 
     @property
     def by_output(self) -> Weights:
-        """A view of v: (committees, outputs, blocks, inputs + EXTRA_ROWS, UNITS_PER_BLOCK)."""
-        return self.v.reshape(*self.b.shape, self.blocks, -1, UNITS_PER_BLOCK)
+        """A view of v: (committees, outputs, panels, inputs + EXTRA_ROWS, UNITS_PER_PANEL)."""
+        return self.v.reshape(*self.b.shape, self.panels, -1, UNITS_PER_PANEL)
 
     @property
     def first_layers(self) -> list[tuple[Weights, Weights]]:
@@ -101,7 +101,7 @@ class CommitteeState:
     def layers(self) -> tuple[Weights, Weights, FloatArray]:
         """Of the model: weights (committees, outputs, inputs, units), their biases, and b."""
         v, b = self.model
-        v = v.reshape(*b.shape, self.blocks, -1, UNITS_PER_BLOCK)
+        v = v.reshape(*b.shape, self.panels, -1, UNITS_PER_PANEL)
         v = np.moveaxis(v, 2, 3).reshape(*b.shape, v.shape[3], -1)[..., : self.units]
         return v[..., :-EXTRA_ROWS, :], v[..., -EXTRA_ROWS, :], b
 

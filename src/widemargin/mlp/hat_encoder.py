@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.rows import as_rows
+from widemargin.inputs.rows import check_indices
 from widemargin.inputs.scaling import SCALING_CONSTRAINT
 
 __all__ = ["HatEncoder"]
@@ -108,7 +108,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_validated(self, X: ArrayLike) -> Self:
         """`fit` for inputs that another model of this package has validated."""
         self._validate_params()
-        _check_indices(X)
+        check_indices(X)
         self.n_features_in_ = X.shape[1]
         sample, width = X[:: max(1, X.shape[0] // SAMPLED_ROWS)], X.shape[1]
         self.knots_ = np.full((width, self.n_knots or 0), np.nan)
@@ -140,7 +140,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform_validated(self, X: ArrayLike) -> ArrayLike:
         """`transform` for inputs that another model of this package has validated."""
-        _check_indices(X)
+        check_indices(X)
         first, plain = self._first_columns, self._plain
         columns = X.tocsc() if sp.issparse(X) else X
         scaled = sp.coo_matrix(columns[:, plain])
@@ -276,12 +276,6 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _check_indices(X: ArrayLike) -> None:
-    """Raises an error for indices outside the matrix, which crash SciPy."""
-    if sp.issparse(X):
-        as_rows(X)
 
 
 def _column(X: ArrayLike, j: int) -> FloatArray:

@@ -188,6 +188,9 @@ class MarginPerceptron(LinearClassifier):
     def _criterion(self) -> criteria.Criterion:
         return criteria.Margin(self.margin)
 
+    def _margin_unit(self) -> float:
+        return float(self.margin)
+
     def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
         learner = super()._learner(examples, resume=resume)
         if self.learning_rate != "auto":

@@ -23,10 +23,10 @@ Boolean = NDArray[np.bool_]
 
 
 def _boolean(X: ArrayLike) -> Boolean:
-    """Rows of Boolean inputs, whatever stands for false and true in them."""
+    """Rows of Boolean inputs, given as 0 and 1 or as False and True."""
     x = np.asarray(X)
     if x.ndim != 2:
-        raise ValueError(f"X has {x.ndim} dimensions; give one row an example")
+        raise ValueError(f"X has {x.ndim} dimensions; give one row per example")
     if not np.all((x == 0) | (x == 1)):
         raise ValueError("X holds values other than 0 and 1; a threshold unit is Boolean")
     return x.astype(bool)
@@ -38,7 +38,7 @@ class ThresholdUnit:
     Parameters
     ----------
     weights : float or sequence of float
-        One weight for all inputs, as in the original unit, or one an input.
+        One weight for all inputs, as in the original unit, or one per input.
     bias : float
         b.
 
@@ -131,15 +131,15 @@ class ThresholdNetwork:
 
     @classmethod
     def inputs(cls, n_inputs: int) -> list["ThresholdNetwork"]:
-        """The networks that hand through one input each: what others are built from."""
+        """The networks that return one input each, from which others are built."""
         return [cls(lambda x, i=i: x[:, i], n_inputs) for i in range(n_inputs)]  # type: ignore[misc]
 
     @classmethod
     def from_truth_table(cls, table: Sequence[bool | int]) -> "ThresholdNetwork":
         """The function whose outputs are listed for the inputs 0…00, 0…01, …, 1…11.
 
-        An `or` over the rows that are 1, each an `and` of inputs and negated inputs: at most
-        one unit a row, one for each negation and one on top.
+        An `or` over the rows that are 1, each an `and` of inputs and negated inputs. This takes at
+        most one unit per row, one per negation and one on top.
         """
         n_inputs = (len(table) - 1).bit_length()
         if n_inputs < 1 or len(table) != 2**n_inputs:
@@ -164,7 +164,10 @@ class ThresholdNetwork:
     @classmethod
     def _apply(cls, unit: ThresholdUnit, parts: list["ThresholdNetwork"]) -> "ThresholdNetwork":
         if len({part.n_inputs for part in parts}) > 1:
-            raise ValueError("networks over different numbers of inputs cannot be composed")
+            raise ValueError(
+                "networks over different numbers of inputs cannot be composed; make all inputs "
+                "with one call of ThresholdNetwork.inputs"
+            )
 
         def evaluate(x: Boolean) -> Boolean:
             return unit.predict(np.column_stack([part._evaluate(x) for part in parts]))

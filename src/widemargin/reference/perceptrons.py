@@ -1,7 +1,7 @@
-"""Every algorithm once more, in NumPy, as short as its page in the paper.
+"""Perceptrons and the online SVM once more, in NumPy, as short as in the papers.
 
-These are for reading and for checking: the tests hold the fast versions to them. They take labels
-±1, visit the examples in the order given and start from zero.
+They are for reading and checking: tests compare the fast versions with them. They take labels ±1,
+visit the examples in the order given and start from zero.
 """
 
 from collections.abc import Iterable

@@ -119,6 +119,13 @@ class IterativeClassifier(ClassifierMixin, IterativeModel):  # type: ignore[misc
 
     # ----------------------------------------------------------------------------- helpers
 
+    def _margin_unit(self) -> float:
+        """|f(x)| of an example at the margin: β of criteria that have one, else 1.
+
+        Mixtures divide the outputs of their experts by it.
+        """
+        return 1.0
+
     @property
     def _begun(self) -> bool:
         return hasattr(self, "classes_")

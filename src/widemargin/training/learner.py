@@ -37,7 +37,7 @@ class Learner(Protocol):
     def validate(self) -> tuple[float, float] | None:
         """Criterion and error on the validation examples, if there are any.
 
-        The error of a regression is 1 − R², the part of the variance that it leaves unexplained.
+        The error of a regression is 1 − R², the unexplained fraction of the variance.
         """
 
     def geometric_margin(self) -> float | None:

@@ -53,7 +53,7 @@ class Plan:
 
     max_iter: int
     rate: Schedule
-    decay: bool = False  # weight decay: also an epoch without updates changes the weights
+    decay: bool = False  # weight decay changes the weights even in an epoch without updates
     needed: float = 0.0  # epochs before which `tol` does not stop (Theorem 8.1)
     seed: int | None = None  # None: examples are visited in the order given
     first_epoch: int = 0  # epochs done by earlier calls

@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import counted_rows, example_weights
-from widemargin.inputs.rows import INPUTS
+from widemargin.inputs.rows import INPUTS, check_indices
 from widemargin.schedules import Schedule, make_schedule
 from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
 from widemargin.training.streamed import StreamedModel
@@ -255,9 +255,14 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         return bool(self.early_stopping)
 
     def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
+        """Validated inputs, or inputs and targets."""
         if isinstance(y, str):
-            return validate_data(self, X, reset=reset, **INPUTS)
-        return validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
+            X = validate_data(self, X, reset=reset, **INPUTS)
+            check_indices(X)
+            return X
+        X, y = validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
+        check_indices(X)
+        return X, y
 
     def _most_epochs(self) -> int:
         return int(getattr(self, self._epochs_parameter))

@@ -1,4 +1,4 @@
-"""Any classifier as a gater: it learns which expert is right."""
+"""Any classifier as a gater: it learns which expert is best."""
 
 from typing import Any, Self
 
@@ -7,17 +7,17 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.mixtures.gaters.gater import Gater, check_mixing
+from widemargin.mixtures.gaters.gater import Gater, check_gater_examples
 from widemargin.training.estimators import all_or_nothing
 
 __all__ = ["EstimatorGater"]
 
 
 class EstimatorGater(Gater):
-    """A classifier with `predict_proba`, trained to name the best expert of each example.
+    """A classifier with `predict_proba`, trained to predict the best expert of each example.
 
-    The best expert is the one with the least criterion, or the largest probability of the right
-    class.
+    The best expert is the one with the smallest criterion, or with the largest probability of the
+    correct class.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class EstimatorGater(Gater):
     estimator_ : estimator
         The fitted classifier.
     n_experts_ : int
-        K.
+        The number of experts, K.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class EstimatorGater(Gater):
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from widemargin.mixtures import EstimatorGater
     >>> X = np.linspace(-1, 1, 20)[:, None]
-    >>> outputs = np.stack([-X, X], axis=1)  # two experts, each right on its side of zero
+    >>> outputs = np.stack([-X, X], axis=1)  # two experts, each correct on one side of zero
     >>> gater = EstimatorGater(DecisionTreeClassifier())
     >>> gater.fit(X, outputs=outputs, targets=np.ones(20)).gates([[-0.5], [0.5]])
     array([[1., 0.],
@@ -61,18 +61,18 @@ class EstimatorGater(Gater):
         """Trains the classifier; see `Gater.fit`. `partition` is not used."""
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
-                f"the gater {type(self.estimator).__name__} has no predict_proba, from which the "
-                "weights of the experts come; use another classifier"
+                f"the gater {type(self.estimator).__name__} has no predict_proba, which gives the "
+                "weights of the experts; use another classifier"
             )
-        mixing = check_mixing(X, outputs, targets, criterion, sample_weight)
-        f = mixing.outputs
+        task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
+        f = task.outputs
         if criterion == "likelihood":
             best = f[:, :, 0].argmax(1)
         else:
-            said = np.tanh(f) if criterion == "tanh_mse" else f
-            best = np.sum((mixing.targets[:, None] - said) ** 2, axis=2).argmin(1)
+            predicted = np.tanh(f) if criterion == "tanh_mse" else f
+            best = np.sum((task.targets[:, None] - predicted) ** 2, axis=2).argmin(1)
         X = self._inputs(X, reset=True)
-        weights = {} if mixing.weights is None else {"sample_weight": mixing.weights}
+        weights = {} if task.weights is None else {"sample_weight": task.weights}
         self.estimator_ = clone(self.estimator).fit(X, best, **weights)
         self.n_experts_ = f.shape[1]
         return self
@@ -83,7 +83,7 @@ class EstimatorGater(Gater):
             return np.log(self.gates(X))
 
     def gates(self, X: ArrayLike) -> FloatArray:
-        """The probabilities; 0 for experts that were best nowhere. See `Gater.gates`."""
+        """The probabilities; 0 for experts that were never the best. See `Gater.gates`."""
         check_is_fitted(self)
         X = self._inputs(X)
         gates = np.zeros((X.shape[0], self.n_experts_))

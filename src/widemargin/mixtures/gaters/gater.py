@@ -1,4 +1,4 @@
-"""Gaters: which of K experts to believe for an input x (Chapter 6)."""
+"""Gaters: weights of K experts for an input x (Chapter 6)."""
 
 from abc import abstractmethod
 from copy import deepcopy
@@ -8,60 +8,66 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils.validation import _num_features, _num_samples, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _num_features, _num_samples, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.rows import INPUTS
-from widemargin.training.model import all_or_nothing
 
-__all__ = ["CRITERIA", "Gater", "Mixing", "UniformGater", "check_mixing", "check_partition"]
+__all__ = [
+    "CRITERIA",
+    "Gater",
+    "GaterExamples",
+    "check_gater_examples",
+    "check_partition",
+]
 
-LEAST_SECONDS = 0.01  # of a fit that comes when the time is over
 CRITERIA = ("tanh_mse", "mse", "likelihood")
 
 
 @dataclass
-class Mixing:
-    """What a global gater is trained on beside the inputs, validated."""
+class GaterExamples:
+    """What a global gater is trained on besides the inputs, validated."""
 
-    outputs: NDArray[np.float32]  # L × K × C
+    outputs: NDArray[np.float32]  # of the experts, L × K × C
     targets: FloatArray  # L × C
     weights: FloatArray | None  # of the examples
 
 
-def check_mixing(
+def check_gater_examples(
     X: ArrayLike,
     outputs: ArrayLike,
     targets: ArrayLike,
     criterion: str,
     sample_weight: ArrayLike = None,
-) -> Mixing:
-    """What `Gater.fit` was given; outputs that are float32 in C order are not copied."""
+) -> GaterExamples:
+    """Validates arguments of `Gater.fit`. Outputs in float32 and C order are not copied."""
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown; use one of {', '.join(CRITERIA)}")
     if outputs is None:
-        raise ValueError("the gater is trained on what the experts say: outputs is missing")
+        raise ValueError("the gater is trained on outputs of the experts: outputs is missing")
     outputs = _check_outputs(outputs, _num_samples(X), criterion)
     targets = _check_targets(targets, outputs.shape, criterion)
-    return Mixing(outputs, targets, example_weights(X, None, sample_weight, None, None))
+    return GaterExamples(outputs, targets, example_weights(X, None, sample_weight, None, None))
 
 
 def check_partition(
     X: ArrayLike, partition: ArrayLike, outputs: ArrayLike = None
 ) -> tuple[IntArray, int]:
-    """The expert of each example; the number of experts, from the outputs if there are any."""
+    """The expert of each example, and the number of experts (from `outputs` if given)."""
     if partition is None:
-        raise ValueError("the gater is trained on a partition of the examples: it is missing")
+        raise ValueError(
+            "the gater is trained on a partition of the examples: partition is missing"
+        )
     found, count = np.asarray(partition), _num_samples(X)
     if found.shape != (count,) or found.dtype.kind not in "iu":
         raise ValueError(
-            f"partition must hold the number of an expert for each of the {count} examples"
+            f"partition must hold the index of an expert for each of the {count} examples"
         )
     n_experts = int(found.max()) + 1 if outputs is None else np.shape(outputs)[1]
     if found.min() < 0 or found.max() >= n_experts:
-        raise ValueError(f"partition must hold numbers of experts, from 0 and below {n_experts}")
+        raise ValueError(f"partition must hold indices of experts, from 0 to {n_experts - 1}")
     return found.astype(np.int64, copy=False), n_experts
 
 
@@ -70,7 +76,7 @@ def _check_outputs(outputs: ArrayLike, count: int, criterion: str) -> NDArray[np
     if found.ndim != 3 or found.shape[0] != count or 0 in found.shape:
         raise ValueError(
             f"outputs has the shape {found.shape}; it must be ({count}, n_experts, n_outputs): "
-            "what every expert says of every example"
+            "outputs of every expert for every example"
         )
     if not np.isfinite(found.sum(dtype=np.float64)):
         raise ValueError("outputs holds values that are not finite; an expert has diverged")
@@ -78,14 +84,14 @@ def _check_outputs(outputs: ArrayLike, count: int, criterion: str) -> NDArray[np
         found.shape[2] > 1 or found.min() < 0 or found.max() > 1 + 1e-6
     ):
         raise ValueError(
-            "criterion='likelihood' needs one probability an expert, that of the right class: "
-            f"outputs of shape ({count}, n_experts, 1) within 0 and 1"
+            "criterion='likelihood' needs one probability per expert, that of the correct class: "
+            f"outputs of shape ({count}, n_experts, 1) between 0 and 1"
         )
     return found
 
 
 def _check_targets(targets: ArrayLike, shape: tuple[int, ...], criterion: str) -> FloatArray:
-    """One column an output; untouched memory for the likelihood, which has them in the outputs."""
+    """One column per output; placeholders for the likelihood, whose outputs know the targets."""
     if criterion == "likelihood":
         return np.zeros((shape[0], 1))
     if targets is None:
@@ -106,11 +112,14 @@ def _check_targets(targets: ArrayLike, shape: tuple[int, ...], criterion: str) -
 class Gater(BaseEstimator):  # type: ignore[misc]
     r"""Base of gaters: weights :math:`g_k(x) \ge 0` of K experts, with :math:`\sum_k g_k(x) = 1`.
 
-    A gater of one's own derives from this class and has `fit` and `log_gates`.
+    A custom gater derives from this class and implements `fit` and `log_gates`.
     """
 
-    #: Whether the partition is enough to train it; else it needs what the experts say.
+    #: Whether the gater is trained on the partition alone, without outputs of the experts.
     local: ClassVar[bool] = False
+
+    #: Whether examples move to the experts that the gater prefers for them.
+    reassigns: ClassVar[bool] = True
 
     n_experts_: int
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
@@ -126,15 +135,15 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         criterion: str = "tanh_mse",
         sample_weight: ArrayLike = None,
     ) -> Self:
-        """Trains the gater for experts that stay as they are.
+        """Trains the gater for fixed experts.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The examples.
         outputs : array-like of shape (n_samples, n_experts, n_outputs)
-            What every expert says of every example, best float32 in C order: large and then not
-            copied. For ``"likelihood"`` P(y | x, k), the probability of the right class.
+            Outputs of every expert for every example. The array is large; it is not copied if it
+            is float32 in C order. For ``"likelihood"``: P(y | x, k) of the correct class.
         targets : array-like of shape (n_samples, n_outputs)
             ±1 for classes, or values; not needed for ``"likelihood"``.
         partition : array-like of shape (n_samples,)
@@ -152,7 +161,7 @@ class Gater(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def log_gates(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of `gates`, exact where those are too small for a number.
+        """Logarithms of `gates`, accurate even where the gates underflow.
 
         Parameters
         ----------
@@ -166,7 +175,7 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         """
 
     def gates(self, X: ArrayLike) -> FloatArray:
-        """The weight of every expert, P(k | x); rows add up to one.
+        """The weight of every expert, P(k | x); each row adds up to one.
 
         Parameters
         ----------
@@ -181,7 +190,7 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         return np.exp(self.log_gates(X))
 
     def log_joint(self, X: ArrayLike) -> FloatArray:
-        """log P(x, k) of a gater with densities (6.6); of others log P(k | x).
+        """log P(x, k) for a gater with densities (6.6); log P(k | x) for others.
 
         Parameters
         ----------
@@ -191,33 +200,47 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_experts)
-            Logarithms, from which those of the gates differ by a number for each example.
+            Logarithms. They differ from `log_gates` by a constant per example.
         """
         return self.log_gates(X)
 
-    def successor(self, seconds: float = np.inf) -> Self:
-        """A copy that goes on from here, in so many seconds, while this one stays as it is."""
-        gater = deepcopy(self)
-        if seconds < np.inf and "time_limit" in self.get_params(deep=False):
-            own = self.get_params(deep=False)["time_limit"]
-            most = seconds if own is None else min(own, seconds)
-            gater.set_params(time_limit=max(most, LEAST_SECONDS))
-        return gater
+    def copy(self) -> Self:
+        """A copy to train further, while this gater stays as it is."""
+        return deepcopy(self)
+
+    def fit_within(self, seconds: float, X: ArrayLike, **task: Any) -> Self:
+        """As `fit`, but gaters that have a `time_limit` stop after `seconds`, or before.
+
+        Parameters
+        ----------
+        seconds : float
+            Time that is left; may be infinite.
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples.
+        **task
+            The other arguments of `fit`.
+
+        Returns
+        -------
+        self
+            The fitted gater.
+        """
+        return self.fit(X, **task)
 
     def log_posterior(self, X: ArrayLike, log_p: ArrayLike) -> FloatArray:
-        """log P(k | x, y) by Bayes' rule (6.5): the weights once the class is known.
+        """log P(k | x, y) by Bayes' rule (6.5): the weights when the target is known.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The examples.
         log_p : array-like of shape (n_samples, n_experts)
-            log P(y | x, k): what each expert gives to the right class.
+            log P(y | x, k) of each expert, for the correct class.
 
         Returns
         -------
         ndarray of shape (n_samples, n_experts)
-            Logarithms of weights. Those of the gater, where no expert allows the class.
+            Logarithms of weights; equal to `log_gates` where every expert excludes the class.
         """
         log_g = self.log_gates(X)
         joint = log_g + np.asarray(log_p, dtype=np.float64)
@@ -226,7 +249,7 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         return log_g
 
     def posterior(self, X: ArrayLike, log_p: ArrayLike) -> FloatArray:
-        """P(k | x, y), as `log_posterior`.
+        """P(k | x, y); see `log_posterior`.
 
         Parameters
         ----------
@@ -242,8 +265,8 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         """
         return np.exp(self.log_posterior(X, log_p))
 
-    def _goes_on(self, X: ArrayLike, n_experts: int) -> bool:
-        """Whether what was learnt before is of as many experts and inputs."""
+    def _can_resume(self, X: ArrayLike, n_experts: int) -> bool:
+        """Whether the gater was fitted to the same numbers of experts and inputs."""
         known = getattr(self, "n_experts_", None), getattr(self, "n_features_in_", None)
         return known == (n_experts, _num_features(X))
 
@@ -254,52 +277,3 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-class UniformGater(Gater):
-    r"""Believes all experts alike, :math:`g_k(x) = 1/K`: the baseline of Table 6.1.
-
-    Parameters
-    ----------
-    None.
-
-    Attributes
-    ----------
-    n_experts_ : int
-        K.
-
-    Examples
-    --------
-    >>> from widemargin.mixtures import UniformGater
-    >>> UniformGater().fit([[0.0], [1.0]], partition=[0, 1]).gates([[7.0]])
-    array([[0.5, 0.5]])
-    """
-
-    local: ClassVar[bool] = True
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    @all_or_nothing
-    def fit(
-        self,
-        X: ArrayLike,
-        *,
-        outputs: ArrayLike = None,
-        targets: ArrayLike = None,
-        partition: ArrayLike = None,
-        criterion: str = "tanh_mse",
-        sample_weight: ArrayLike = None,
-    ) -> Self:
-        """Counts the experts; see `Gater.fit`."""
-        X = self._inputs(X, reset=True)
-        if partition is None and outputs is None:
-            raise ValueError("partition and outputs are missing: the number of experts is unknown")
-        known = partition is None
-        self.n_experts_ = (
-            np.shape(outputs)[1] if known else check_partition(X, partition, outputs)[1]
-        )
-        return self
-
-    def log_gates(self, X: ArrayLike) -> FloatArray:
-        """−log K; see `Gater.log_gates`."""
-        check_is_fitted(self)
-        return np.full((self._inputs(X).shape[0], self.n_experts_), -np.log(self.n_experts_))

@@ -1,4 +1,4 @@
-r"""The local gater of hard mixtures: a density for every expert (Algorithm 6.2)."""
+"""The local gater of hard mixtures: one density per expert (Algorithm 6.2)."""
 
 import warnings
 from collections.abc import Sequence
@@ -27,64 +27,67 @@ from widemargin.training.estimators import all_or_nothing
 
 __all__ = ["GaussianGater"]
 
-BLOCK = 1 << 20  # densities computed at once
+DENSITIES_PER_CALL = 1 << 20  # numbers in memory at once
 
 
 class GaussianGater(Gater):
-    r"""A mixture of Gaussians for each expert, and Bayes' rule.
+    r"""A mixture of Gaussians per expert, and Bayes' rule.
 
     .. math:: P(x | k) = \sum_n P(n | k)\, N(x; \mu_{kn}, \Sigma_{kn}), \qquad
               g_k(x) = P(k | x) = \frac{P(x | k)\, P(k)}{\sum_j P(x | j)\, P(j)} \qquad (6.4)
 
-    with diagonal Σ. Every density is trained by EM on its expert's examples alone, so that the
-    gater is trained in parallel and its time is linear in the number of examples. The priors are
+    with diagonal Σ. Each density is trained by EM on the examples of its expert alone. So the
+    densities are trained in parallel, in time linear in the number of examples. The priors are
     :math:`P(k) = |D_k|/L`.
 
     Parameters
     ----------
     n_components : int, default=10
-        Gaussians of each expert; as many as it has examples, where these are fewer.
+        Gaussians per expert; fewer for an expert with fewer examples.
     covariance_type : {"diag", "spherical"}, default="diag"
-        Whether each input has a variance of its own.
+        Whether each input has its own variance ("diag"), or all share one.
     max_iter : int, default=100
-        Steps of EM in a fit.
+        The largest number of EM steps per fit.
     tol : float, default=0.001
         EM stops when the mean log-likelihood of an expert's examples changes by less.
     reg_covar : float, default=0.001
-        Added to variances, in squares of the inputs' standard deviations.
+        Added to the variances of scaled inputs.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether inputs are standardised, with statistics of the examples of all experts: their
-        densities are then those of the same variable and can be compared.
+        How inputs are scaled: to mean 0 and variance 1, to the range 0..1, or not at all. The
+        statistics are those of the examples of all experts, so that their densities are comparable.
     warm_start : bool, default=True
-        Whether `fit` goes on from the last densities when experts and inputs are as many as before.
+        Whether `fit` resumes from the last densities if the numbers of experts and inputs are the
+        same.
     random_state : int, RandomState or None, default=None
-        Seed of the first Gaussians.
+        Seeds the first Gaussians.
     n_jobs : int or None, default=None
-        Experts at the same time; None: all CPUs.
+        How many densities are trained in parallel at most. None uses all CPUs, but one thread
+        inside a joblib worker. The result does not depend on it.
 
     Attributes
     ----------
     n_experts_ : int
-        K.
+        The number of experts, K.
     priors_ : ndarray of shape (n_experts,)
         P(k).
     sizes_ : ndarray of shape (n_experts,)
-        Gaussians of each expert.
+        The number of Gaussians of each expert.
     weights_ : ndarray of shape (n_gaussians,)
-        P(n | k) of the Gaussians of all experts, one expert's after the other's.
+        P(n | k) of the Gaussians of all experts, in the order of the experts.
     means_, variances_ : ndarray of shape (n_gaussians, n_features)
-        Their parameters, for inputs (x − mean)/scale.
+        Their parameters, for scaled inputs.
     feature_offset_, feature_scale_ : ndarray of shape (n_features,)
-        Statistics of the inputs; scales of 1 if these are centred only.
+        What is subtracted from inputs, and what they are then divided by. ``scaling=None``
+        subtracts the mean for accuracy and divides by 1, which changes no gate.
 
     See Also
     --------
-    MLPGater : Trained on what the experts say; slower and better.
+    MLPGater : Trained on outputs of the experts; slower and more accurate.
 
     Notes
     -----
-    Weights of examples count in the priors and in the standardisation. Densities do not know them,
-    but for those of weight 0, which are left out.
+    Weights of examples affect the priors and the scaling. Densities ignore them, except that
+    examples of weight 0 are left out.
 
     References
     ----------
@@ -150,18 +153,19 @@ class GaussianGater(Gater):
         criterion: str = "likelihood",
         sample_weight: ArrayLike = None,
     ) -> Self:
-        """Trains every expert's density on the examples that the partition gives it.
+        """Trains the density of every expert on its examples of the partition.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The examples.
         outputs : array-like of shape (n_samples, n_experts, n_outputs), optional
-            Not used, but for the number of experts.
+            Used only for the number of experts.
         targets : array-like, optional
             Not used.
         partition : array-like of shape (n_samples,)
-            The expert to whose subset each example belongs. One without examples has gates of 0.
+            The expert to whose subset each example belongs. An expert without examples has gates
+            of 0.
         criterion : str, optional
             Not used.
         sample_weight : array-like of shape (n_samples,), optional
@@ -174,20 +178,20 @@ class GaussianGater(Gater):
         """
         partition, n_experts = check_partition(X, partition, outputs)
         weights = example_weights(X, None, sample_weight, None, None)
-        resume = self.warm_start and self._goes_on(X, n_experts)
+        resume = self.warm_start and self._can_resume(X, n_experts)
         X = self._inputs(X, reset=not resume)
         if weights is None:
             weights = np.ones(X.shape[0])
         if not resume:
             kind = self.scaling or "standard"
-            self._measure(Scaling.measured(kind, X, np.flatnonzero(weights), weights))
+            self._keep_scaling(Scaling.measured(kind, X, np.flatnonzero(weights), weights))
         starts = self._experts() if resume else [None] * n_experts
         subsets = [np.flatnonzero((partition == k) & (weights > 0)) for k in range(n_experts)]
         found = self._train(X, subsets, starts)
-        return self._take(found, np.bincount(partition, weights, n_experts) / weights.sum())
+        return self._keep(found, np.bincount(partition, weights, n_experts) / weights.sum())
 
     def log_density(self, X: ArrayLike) -> FloatArray:
-        """log P(x | k), of standardised inputs.
+        """log P(x | k) of scaled inputs.
 
         Parameters
         ----------
@@ -201,17 +205,16 @@ class GaussianGater(Gater):
         """
         check_is_fitted(self)
         X = self._inputs(X)
-        rows = max(1, BLOCK // (len(self.weights_) + X.shape[1]))
-        blocks = range(0, X.shape[0], rows)
-        score = Components(self.weights_, self.means_, self.variances_).log_joint()
+        rows_per_call = max(1, DENSITIES_PER_CALL // (len(self.weights_) + X.shape[1]))
+        log_joint = Components(self.weights_, self.means_, self.variances_).log_joint()
 
-        def block(first: int) -> FloatArray:
-            x = self._standardized(X[first : first + rows])
-            return log_sums(score(x), self.sizes_)
+        def densities(first: int) -> FloatArray:
+            x = self._scaled(X[first : first + rows_per_call])
+            return log_sums(log_joint(x), self.sizes_)
 
         with threadpool_limits(1, user_api="blas"):
             found = Parallel(self._threads(), require="sharedmem")(
-                delayed(block)(first) for first in blocks
+                delayed(densities)(first) for first in range(0, X.shape[0], rows_per_call)
             )
         return np.concatenate(found)
 
@@ -231,24 +234,24 @@ class GaussianGater(Gater):
         return np.asarray(log_softmax(self.log_joint(X), axis=1))
 
     def log_joint(self, X: ArrayLike) -> FloatArray:
-        """log P(x, k) = log P(x | k) P(k), of standardised inputs; see `Gater.log_joint`."""
+        """log P(x, k) = log P(x | k) P(k) of scaled inputs; see `Gater.log_joint`."""
         density = self.log_density(X)
         with np.errstate(divide="ignore"):
             return np.asarray(density + np.log(self.priors_))
 
     # ----------------------------------------------------------------------------- helpers
 
-    def _measure(self, seen: Scaling) -> None:
+    def _keep_scaling(self, statistics: Scaling) -> None:
         """Offset and scale of all examples, and the variances of scaled inputs.
 
-        Inputs are centred in any case: sums of squares are then exact.
+        Inputs are always shifted towards 0, which keeps sums of squares accurate.
         """
         kind = self.scaling or "standard"
-        scaling = replace(seen, kind=kind, divide=self.scaling is not None)
+        scaling = replace(statistics, kind=kind, divide=self.scaling is not None)
         self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
         self._spread = scaling.variance / self.feature_scale_**2 + self.reg_covar
 
-    def _standardized(self, rows: ArrayLike) -> FloatArray:
+    def _scaled(self, rows: ArrayLike) -> FloatArray:
         dense = rows.toarray() if sp.issparse(rows) else rows
         return np.asarray((dense - self.feature_offset_) / self.feature_scale_)
 
@@ -264,7 +267,7 @@ class GaussianGater(Gater):
     ) -> list[Components]:
         seeds = self._seeds(len(subsets))
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the next fit goes on
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the next fit continues
             found = Parallel(self._threads(), prefer="threads")(
                 delayed(self._density)(X[rows], start, seed)
                 for rows, start, seed in zip(subsets, starts, seeds, strict=True)
@@ -276,13 +279,13 @@ class GaussianGater(Gater):
         return np.asarray(random.randint(2**31 - 1, size=n_experts))
 
     def _density(self, X: ArrayLike, start: Components | None, seed: int) -> Components:
-        """The Gaussians of an expert with these examples."""
+        """The Gaussians of one expert, trained on its examples."""
         names = ("n_components", "covariance_type", "max_iter", "tol", "reg_covar")
         options = {name: getattr(self, name) for name in names} | {"random_state": int(seed)}
-        return fit_components(self._standardized(X), start, self._spread, options)
+        return fit_components(self._scaled(X), start, self._spread, options)
 
-    def _take(self, found: list[Components], priors: FloatArray) -> Self:
-        """The Gaussians of all experts."""
+    def _keep(self, found: list[Components], priors: FloatArray) -> Self:
+        """Keeps the Gaussians of all experts."""
         self.n_experts_, self.priors_ = len(found), priors
         self.sizes_ = np.array([len(one.weights) for one in found])
         self.weights_, self.means_, self.variances_ = (

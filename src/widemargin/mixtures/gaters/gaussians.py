@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians with diagonal covariances: training one, densities of many."""
+"""Mixtures of Gaussians with diagonal covariances: training and densities."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,14 +13,16 @@ __all__ = ["Components", "fit_components", "log_sums"]
 
 
 class Components(NamedTuple):
-    """Gaussians of one density, or of several, a row each."""
+    """Gaussians of one density, or of several; one row per Gaussian."""
 
     weights: FloatArray
     means: FloatArray
     variances: FloatArray
 
     def log_joint(self) -> Callable[[FloatArray], FloatArray]:
-        r"""The function log P(n) N(x; μ, v) of rows x, a column a Gaussian: two matrix products.
+        r"""The function log P(n) N(x; μ, v) of rows x, one column per Gaussian.
+
+        It takes two matrix products:
 
         .. math:: c_n + x \cdot (\mu_n / v_n) - \tfrac12 x^2 \cdot (1 / v_n)
         """
@@ -32,7 +34,7 @@ class Components(NamedTuple):
 
 
 def log_sums(joint: FloatArray, sizes: IntArray) -> FloatArray:
-    """log Σ exp over consecutive columns, so many as `sizes` says; overwrites `joint`.
+    """log Σ exp over groups of consecutive columns of the given sizes; overwrites `joint`.
 
     Examples
     --------
@@ -51,9 +53,9 @@ def log_sums(joint: FloatArray, sizes: IntArray) -> FloatArray:
 def fit_components(
     X: FloatArray, start: Components | None, spread: FloatArray, options: dict[str, Any]
 ) -> Components:
-    """A density by EM, from the last one if there is one and it has as many Gaussians.
+    """A density by EM, starting from `start` if it has the right number of Gaussians.
 
-    At most as many as examples; one example alone has the variances `spread`.
+    There are at most as many Gaussians as examples. A single example gets the variances `spread`.
     """
     count = min(options["n_components"], len(X))
     if len(X) <= 1:
@@ -66,7 +68,7 @@ def fit_components(
             "precisions_init": 1.0 / (start.variances[:, 0] if spherical else start.variances),
         }
     model = GaussianMixture(**options | {"n_components": count})
-    with threadpool_limits(1, user_api="openmp"):  # of this thread: other densities have the rest
+    with threadpool_limits(1, user_api="openmp"):  # other densities use the other CPUs
         model.fit(X)
     variances = np.broadcast_to(model.covariances_.reshape(count, -1), model.means_.shape)
     return Components(model.weights_, model.means_, np.ascontiguousarray(variances))

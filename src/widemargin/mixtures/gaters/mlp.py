@@ -1,18 +1,19 @@
-r"""The global gater of hard mixtures: a network with soft-max outputs (Algorithm 6.1, step 3)."""
+r"""The global gater of hard mixtures: a network with softmax outputs (Algorithm 6.1, step 3)."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows, target_moments
-from widemargin.mixtures.gaters.gater import Gater, check_mixing
-from widemargin.mlp.drop_in import DROP_IN_CONSTRAINTS
+from widemargin.mixtures.gaters.gater import Gater, check_gater_examples
 from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin.mlp.network import Mixed, NetworkLearner
 from widemargin.training.estimators import Examples, all_or_nothing
@@ -20,25 +21,29 @@ from widemargin.training.model import LOOP_CONSTRAINTS
 
 __all__ = ["MLPGater"]
 
+SCHEDULES = ("constant", "invscaling", "linear", "cosine", "one_cycle")
+MIN_FIT_SECONDS = 0.01  # of a fit that starts when the time is over
+
 
 @dataclass
 class MixedExamples(Examples):
-    """Examples with what the experts say of them; y are the mixture's targets."""
+    """Examples with outputs of the experts; y are the targets of the mixture."""
 
     experts: NDArray[np.float32] | None = None
     criterion: str = "tanh_mse"
-    error_scale: FloatArray | None = None  # of more examples than these; None: of these
+    error_scale: FloatArray | None = None  # from more examples than these; None uses these
 
 
 class MLPGater(NetworkModel, Gater):
-    r"""A multi-layer perceptron with soft-max outputs, trained on the output of the mixture.
+    r"""A multi-layer perceptron with softmax outputs, trained on the output of the mixture.
 
     With scores z(x) of the network, gates and mixture of K experts are
 
     .. math:: g_k(x) = \frac{e^{z_k(x)}}{\sum_j e^{z_j(x)}}, \qquad
               m(x) = \sum_k g_k(x) f_k(x) \qquad (6.1)
 
-    The experts stay as they are; the network minimises the mean of a criterion of the mixture:
+    The experts are fixed. The network minimises the mean of a criterion of the mixture, plus
+    :math:`\frac\mu2` times the sum of its squared weights:
 
     ============== =================================================
     `criterion`    Q
@@ -49,8 +54,9 @@ class MLPGater(NetworkModel, Gater):
     ``likelihood`` :math:`-\log \sum_k g_k(x)\, P(y|x, k)`
     ============== =================================================
 
-    by mini-batches, :math:`\partial Q/\partial z_k = g_k \sum_c \partial Q/\partial m_c\,
-    (f_{kc} - m_c)`. For the likelihood that is the gate minus the posterior (6.5).
+    It is trained in mini-batches, with :math:`\partial Q/\partial z_k = g_k \sum_c
+    \partial Q/\partial m_c\, (f_{kc} - m_c)`. For the likelihood this is the gate minus the
+    posterior (6.5).
 
     Parameters
     ----------
@@ -59,59 +65,64 @@ class MLPGater(NetworkModel, Gater):
     activation : str, default="tanh"
         Transfer function of hidden units, as in `MLPClassifier`.
     solver : {"sgd", "adam", "adamw"}, default="adam"
-        How weights follow the gradient.
-    alpha : float, default=0.0
-        Weight decay, as in `MLPClassifier`.
+        The update rule: gradient descent with momentum, Adam, or Adam with decoupled weight decay.
+    mu : float, default=0.0
+        Weight decay μ of all layers; biases are not decayed. Unlike `alpha` of `MLPClassifier`, it
+        is not divided by the batch size.
     batch_size : int or "auto", default="auto"
-        Examples a step; "auto": 200.
-    learning_rate : {"constant", "invscaling", "linear", "cosine", "one_cycle"}, default="linear"
-        Schedule; the last three end with the epochs of a fit.
-    learning_rate_init : float, default=0.003
-        The step λ.
+        Examples per step; "auto" means 200.
+    learning_rate : float, default=0.003
+        The step λ of the first epoch; the largest step of "one_cycle".
+    schedule : {"constant", "invscaling", "linear", "cosine", "one_cycle"}, default="linear"
+        How λ changes; see `widemargin.schedules.make_schedule`. The last three end at `max_iter`.
     max_iter : int, default=10
-        Epochs of a fit. Few are enough where the gater goes on at every iteration of a mixture.
+        Epochs per fit. A few are enough if the gater resumes in every iteration of a mixture.
     tol : float or None, default=None
-        Training stops when the criterion has not fallen by it for `n_iter_no_change` epochs;
-        None: never before `max_iter`.
+        Training stops when the criterion has not fallen by `tol` for `n_iter_no_change` epochs.
+        None never stops before `max_iter`.
     n_iter_no_change : int, default=5
-        Epochs that `tol` waits.
+        How many epochs without progress to wait.
     shuffle : bool, default=True
-        Whether every epoch has an order of its own.
+        Whether each epoch visits the examples in a new random order.
     scaling : {"standard", "minmax"} or None, default="standard"
-        Whether inputs are standardised, without touching the data.
+        How inputs are scaled: to mean 0 and variance 1, to the range 0..1, or not at all. The data
+        are not copied, and sparse inputs stay sparse.
     warm_start : bool, default=True
-        Whether `fit` goes on from the last weights when experts and inputs are as many as before:
-        the minimisation of step 3 "can continue from the solution found at the end of the previous
-        outer loop iteration".
+        Whether `fit` resumes from the last weights if the numbers of experts and inputs are the
+        same: the minimisation of step 3 "can continue from the solution found at the end of the
+        previous outer loop iteration".
     dtype : {"float32", "float64"}, default="float32"
         Precision of the weights in training.
     random_state : int, RandomState or None, default=None
-        Seed of first weights and orders.
+        Seeds the first weights and the orders.
     verbose : int, default=0
-        Whether to print a line an epoch.
+        Whether to print one line per epoch.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
-        Threads that share a batch; None: all CPUs.
+        Upper limit on the number of threads that share a batch. None uses all CPUs, but one thread
+        inside a joblib worker. The result does not depend on it.
 
     Attributes
     ----------
     n_experts_ : int
-        K.
+        The number of experts, K.
     coefs_, intercepts_ : list of ndarray
         Weights, of shape (units below, units), and biases of each layer. Those of the first layer
         are for inputs :math:`(x - m)/s`, with `feature_offset_` and `feature_scale_`.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
+        What is subtracted from inputs, and what they are then divided by.
     n_iter_ : int
         Epochs of the last fit.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted", "no_update", "callback".
     converged_ : bool
-        Whether training ended by its own rule.
+        Whether a stopping rule was met: "tol" or "no_update".
     history_ : list of dict
-        One record an epoch, over all fits that went on: the mixture's criterion and error, each
-        example measured just before its own step. The error is the part of wrong signs or largest
-        outputs; for ``mse`` the part of the targets' variance that is left; for ``likelihood`` the
-        part of examples with P(y | x) ≤ 1/2.
+        One record per epoch, over all fits that were resumed: the mixture's criterion and error,
+        each example measured just before its own step. The error is the fraction of wrong classes
+        for ``tanh_mse``, the unexplained fraction of the targets' variance for ``mse``, and the
+        fraction of examples with P(y | x) ≤ 1/2 for ``likelihood``.
     fit_time_ : float
         Seconds of the last fit.
 
@@ -125,14 +136,14 @@ class MLPGater(NetworkModel, Gater):
 
     Examples
     --------
-    Two experts, each right on a side of zero; the gater finds out which:
+    The gater learns which of two experts is correct on which side of zero:
 
     >>> import numpy as np
     >>> from widemargin.mixtures import MLPGater
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> targets = np.sign(np.abs(X) - 0.5)
     >>> outputs = np.stack([-2 * X - 1, 2 * X - 1], axis=1)  # of two linear experts
-    >>> gater = MLPGater((), learning_rate_init=0.1, max_iter=50, random_state=0)
+    >>> gater = MLPGater((), learning_rate=0.1, max_iter=50, random_state=0)
     >>> gater.fit(X, outputs=outputs, targets=targets).gates([[-1.0], [1.0]]).round(1)
     array([[1., 0.],
            [0., 1.]])
@@ -141,12 +152,12 @@ class MLPGater(NetworkModel, Gater):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LOOP_CONSTRAINTS,
         **NETWORK_CONSTRAINTS,
-        "alpha": DROP_IN_CONSTRAINTS["alpha"],
-        "learning_rate": DROP_IN_CONSTRAINTS["learning_rate"],
-        "learning_rate_init": DROP_IN_CONSTRAINTS["learning_rate_init"],
+        "mu": [Interval(Real, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "schedule": [StrOptions(set(SCHEDULES))],
     }
 
-    # what `MLPClassifier` can change
+    # parameters of `MLPClassifier` that are fixed here
     power_t: ClassVar[float] = 0.5
     momentum: ClassVar[float] = 0.9
     nesterovs_momentum: ClassVar[bool] = True
@@ -160,10 +171,10 @@ class MLPGater(NetworkModel, Gater):
         activation: str = "tanh",
         *,
         solver: str = "adam",
-        alpha: float = 0.0,
+        mu: float = 0.0,
         batch_size: int | str = "auto",
-        learning_rate: str = "linear",
-        learning_rate_init: float = 0.003,
+        learning_rate: float = 0.003,
+        schedule: str = "linear",
         max_iter: int = 10,
         tol: float | None = None,
         n_iter_no_change: int = 5,
@@ -179,10 +190,10 @@ class MLPGater(NetworkModel, Gater):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.solver = solver
-        self.alpha = alpha
+        self.mu = mu
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
+        self.schedule = schedule
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
@@ -207,15 +218,15 @@ class MLPGater(NetworkModel, Gater):
         criterion: str = "tanh_mse",
         sample_weight: ArrayLike = None,
     ) -> Self:
-        """Trains the gater for experts that stay as they are; `partition` is not used.
+        """Trains the gater for fixed experts.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The examples.
         outputs : array-like of shape (n_samples, n_experts, n_outputs)
-            What every expert says of every example, best float32 in C order: large and then not
-            copied. For ``"likelihood"`` P(y | x, k), the probability of the right class.
+            Outputs of every expert for every example. The array is large; it is not copied if it
+            is float32 in C order. For ``"likelihood"``: P(y | x, k) of the correct class.
         targets : array-like of shape (n_samples, n_outputs)
             ±1 for classes, or values; not needed for ``"likelihood"``.
         partition : array-like of shape (n_samples,), optional
@@ -231,22 +242,31 @@ class MLPGater(NetworkModel, Gater):
             The fitted gater.
         """
         given = X
-        mixing = check_mixing(X, outputs, targets, criterion, sample_weight)
-        n_experts = mixing.outputs.shape[1]
-        resume = self.warm_start and self._goes_on(X, n_experts)
+        task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
+        n_experts = task.outputs.shape[1]
+        resume = self.warm_start and self._can_resume(X, n_experts)
         X = self._check_X(X, reset=not resume)
         if resume:
             self._check_unchanged()
         else:
             self._forget()
         self.n_experts_ = n_experts
-        weights, y = mixing.weights, mixing.targets
+        weights, y = task.weights, task.targets
         order = counted_rows(X.shape[0], weights)
-        examples = MixedExamples(X, y, weights, order, experts=mixing.outputs, criterion=criterion)
+        examples = MixedExamples(X, y, weights, order, experts=task.outputs, criterion=criterion)
         return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
+    def fit_within(self, seconds: float, X: ArrayLike, **task: Any) -> Self:
+        """As `fit`, in at most `seconds` and `time_limit`; see `Gater.fit_within`."""
+        own = self.time_limit
+        if seconds < np.inf:
+            self.time_limit = max(seconds if own is None else min(own, seconds), MIN_FIT_SECONDS)
+        self.fit(X, **task)
+        self.time_limit = own
+        return self
+
     def log_gates(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of `gates`, exact where those are too small for a number.
+        """Logarithms of `gates`, accurate even where the gates underflow.
 
         Parameters
         ----------
@@ -267,11 +287,10 @@ class MLPGater(NetworkModel, Gater):
         return self._stochastic_learner(examples, resume=resume)
 
     def _decays(self, batch: float) -> tuple[float, float]:
-        decay = self.alpha if self.solver == "adamw" else self.alpha / batch
-        return decay, decay
+        return self.mu, self.mu
 
     def _rate(self) -> tuple[str, float, float, float]:
-        return (self.learning_rate, self.learning_rate_init, 0.0, self.power_t)
+        return (self.schedule, self.learning_rate, 0.0, self.power_t)
 
     def _criterion(self, examples: Examples) -> Mixed:
         assert isinstance(examples, MixedExamples)

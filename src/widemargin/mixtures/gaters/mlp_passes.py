@@ -1,7 +1,6 @@
-"""Training an `MLPGater` where the examples are in many blocks: passes over single blocks.
+"""Training an `MLPGater` on examples in several blocks, one pass over one block at a time.
 
-Every function is a pure one of its arguments: a pass that has to be repeated somewhere else gives
-the same weights.
+Every function is pure: a pass that is repeated elsewhere gives the same weights.
 """
 
 from collections.abc import Sequence
@@ -14,35 +13,35 @@ from numpy.typing import NDArray
 from widemargin._typing import FloatArray
 from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.mlp import MixedExamples, MLPGater
-from widemargin.mixtures.hard.example_block import Share
+from widemargin.mixtures.hard.example_block import ExampleBlock
 from widemargin.training.loop import Plan, Tally, epoch_order, run_epoch
 
-__all__ = ["Copy", "Span", "averaged", "begin", "finish", "one_pass"]
+__all__ = ["EpochSpan", "GaterCopy", "averaged", "finished", "initialized", "pass_over_block"]
 
-NOTHING = Tally(0, 0.0, 0.0, 0.0)
+EMPTY_TALLY = Tally(0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Copy:
-    """A gater in training, and what its examples of this epoch were like."""
+class GaterCopy:
+    """A gater in training, and the sums over the examples that it has visited in this epoch."""
 
     gater: MLPGater
-    tally: Tally = NOTHING
+    tally: Tally = EMPTY_TALLY
 
 
 @dataclass(frozen=True)
-class Span:
-    """Where in an epoch the examples of a block come: after `done` of `total`."""
+class EpochSpan:
+    """The place of a block in an epoch: after the first `done` of `total` examples."""
 
     epoch: int
     done: int
     total: int
 
 
-def begin(gater: MLPGater, n_experts: int, seen: Scaling) -> MLPGater:
-    """A gater with first weights, or its last ones, for inputs whose statistics are known."""
-    row = seen.mean[None]
-    if gater._goes_on(row, n_experts):
+def initialized(gater: MLPGater, n_experts: int, statistics: Scaling) -> MLPGater:
+    """A gater with initial weights, or its last ones, for inputs with known statistics."""
+    row = statistics.mean[None]
+    if gater._can_resume(row, n_experts):
         return gater
     gater = deepcopy(gater)
     gater._forget()
@@ -50,24 +49,28 @@ def begin(gater: MLPGater, n_experts: int, seen: Scaling) -> MLPGater:
     outputs = np.zeros((1, n_experts, 1), dtype=np.float32)
     examples = MixedExamples(row, np.zeros((1, 1)), None, np.arange(1), experts=outputs)
     learner = gater._learner(examples, resume=False)
-    learner.state.scaling = replace(seen, kind=gater.scaling, fixed=True)
+    learner.state.scaling = replace(statistics, kind=gater.scaling, fixed=True)
     gater.__dict__.update(learner.attributes())
     return gater
 
 
-def one_pass(
-    copy: Copy, share: Share, outputs: NDArray[np.float32], criterion: str, span: Span
-) -> Copy:
-    """Goes over the examples of a block once, in a random order."""
-    gater, goal = deepcopy(copy.gater), share.goal
+def pass_over_block(
+    copy: GaterCopy,
+    block: ExampleBlock,
+    outputs: NDArray[np.float32],
+    criterion: str,
+    span: EpochSpan,
+) -> GaterCopy:
+    """Visits the examples of a block once, in random order."""
+    gater, targets = deepcopy(copy.gater), block.targets
     examples = MixedExamples(
-        share.X,
-        np.zeros((len(share), 1)) if criterion == "likelihood" else goal.targets,
-        share.weights,
-        np.arange(len(share)),
+        block.X,
+        np.zeros((len(block), 1)) if criterion == "likelihood" else targets.columns,
+        block.weights,
+        np.arange(len(block)),
         experts=outputs,
         criterion=criterion,
-        error_scale=goal.error_scale,
+        error_scale=targets.error_scale,
     )
     learner = gater._learner(examples, resume=True)
     plan = Plan(gater.max_iter, gater._schedule(), first_epoch=gater._epochs_done)
@@ -79,34 +82,34 @@ def one_pass(
 
     tally, _ = run_epoch(learner, order, rate)
     gater.__dict__.update(learner.attributes())
-    return Copy(gater, copy.tally + tally)
+    return GaterCopy(gater, copy.tally + tally)
 
 
-def averaged(copies: Sequence[Copy]) -> Copy:
-    """The mean of copies at the end of an epoch, by the weights of their examples, in order."""
+def averaged(copies: Sequence[GaterCopy]) -> GaterCopy:
+    """The mean of the copies at the end of an epoch, by the total weight of their examples."""
     gater = deepcopy(copies[0].gater)
     tally = sum((copy.tally for copy in copies[1:]), start=copies[0].tally)
-    if len(copies) > 1:
-        parts = np.array([copy.tally.weight for copy in copies]) / (tally.weight or 1.0)
-        states = [copy.gater._state for copy in copies]
-        gater._parameters = _mean([copy.gater._parameters for copy in copies], parts)
-        for name in ("first", "second"):
-            gater._state[name] = _mean([state[name] for state in states], parts)
-        gater._state["steps"] = max(state["steps"] for state in states)
     weight = tally.weight or 1.0
+    if len(copies) > 1:
+        fractions = np.array([copy.tally.weight for copy in copies]) / weight
+        states = [copy.gater._state for copy in copies]
+        gater._parameters = _mean([copy.gater._parameters for copy in copies], fractions)
+        for name in ("first", "second"):
+            gater._state[name] = _mean([state[name] for state in states], fractions)
+        gater._state["steps"] = max(state["steps"] for state in states)
     record = {"epoch": len(gater.history_), "criterion": tally.criterion / weight}
     gater.history_ = [*gater.history_, record | {"error": tally.errors / weight}]
-    return Copy(gater)
+    return GaterCopy(gater)
 
 
-def _mean(arrays: Sequence[NDArray[np.floating]], parts: FloatArray) -> NDArray[np.floating]:
+def _mean(arrays: Sequence[NDArray[np.floating]], fractions: FloatArray) -> NDArray[np.floating]:
     total = np.zeros(arrays[0].shape)
-    for array, part in zip(arrays, parts, strict=True):
-        total += part * array
+    for array, fraction in zip(arrays, fractions, strict=True):
+        total += fraction * array
     return total.astype(arrays[0].dtype)
 
 
-def finish(copy: Copy, epochs: int) -> MLPGater:
+def finished(copy: GaterCopy, epochs: int) -> MLPGater:
     """The gater after the epochs of a fit."""
     gater = deepcopy(copy.gater)
     gater._epochs_done += epochs

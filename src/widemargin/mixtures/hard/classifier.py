@@ -2,9 +2,9 @@ r"""Hard mixtures of experts for classification: divide and conquer (thesis, Cha
 
 .. math:: f(x) = \sum_k g_k(x) f_k(x), \qquad \sum_k g_k(x) = 1 \qquad (6.1)
 
-Each expert is trained on a subset of the examples only, and the gater decides both what the experts
-are worth for an input and which subset an example belongs to in the next iteration. With subsets of
-a fixed size the time of the experts is linear in the number of examples, and they are trained in
+Each expert is trained only on a subset of the examples. The gater weighs the experts for each
+input, and decides to which subset an example belongs in the next iteration. With subsets of a fixed
+size, the experts' training time is linear in the number of examples, and they are trained in
 parallel.
 """
 
@@ -12,155 +12,152 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.mixtures.gaters.gater import Gater, UniformGater
-from widemargin.mixtures.hard.model import MIXTURE_CONSTRAINTS, HardMixture, without_epochs
-from widemargin.mixtures.hard.targets import Goal
+from widemargin.mixtures.gaters.gater import Gater
+from widemargin.mixtures.hard.model import HARD_CONSTRAINTS, HardMixture
+from widemargin.mixtures.hard.targets import Targets
 from widemargin.svm.svc import SVC
 from widemargin.training.estimators import IterativeClassifier
 from widemargin.training.model import Examples
+from widemargin.training.outputs import ProbabilityMixin
 
 __all__ = ["HardMixtureClassifier"]
 
 
-def _gives_probabilities(model: "HardMixtureClassifier") -> bool:
-    if model._kind(model._expert_template(), model._unseeded_gater(model.gater)) != "probability":
-        raise AttributeError(
-            "the mixture's experts say margins, not probabilities; use experts with "
-            "predict_proba, criterion='likelihood' or gater='local'"
-        )
-    return True
-
-
-class HardMixtureClassifier(HardMixture, IterativeClassifier):
+class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
     r"""Hard mixture of experts for classification.
 
-    Repeats, from a first partition of the L examples into K subsets:
+    Starts from a partition of the L examples into K subsets and repeats:
 
     1. train each expert on its subset, all in parallel;
-    2. with the experts fixed, train the gater so that the mixture (6.1) is right;
-    3. give each example to the expert that the gater believes most for it, among those with fewer
-       than L/K + 1 examples.
+    2. with the experts fixed, train the gater to minimise the criterion of the mixture (6.1);
+    3. assign each example to the expert with the largest gate, among those with fewer than
+       L/K + 1 examples.
 
     Parameters
     ----------
     expert : estimator, default=None
-        A classifier with `decision_function` or `predict_proba`. None: `SVC`. Models with
-        `partial_fit` and `warm_start`, as `MLPClassifier` and `SimpleMLPClassifier`, go on from
-        the last iteration; others are trained anew.
+        A classifier with `decision_function` or `predict_proba`; None means `SVC`. Models with
+        `partial_fit` and `warm_start`, such as `MLPClassifier` and `SimpleMLPClassifier`, resume
+        from the last iteration; others are trained from scratch.
     gater : {"mlp", "local", "uniform"}, gater or estimator, default="mlp"
-        "mlp": `MLPGater`, trained on the output of the mixture with the experts fixed (Algorithm
-        6.1). "local": `GaussianGater`, a density for each expert and Bayes' rule (Algorithm 6.2).
-        "uniform": `UniformGater`, the baseline. Or a gater with other parameters, as
-        ``MLPGater((500,))``; or a classifier with `predict_proba`, which learns to name the best
-        expert.
+        "mlp" is `MLPGater`, trained on the output of the mixture with the experts fixed (Algorithm
+        6.1). "local" is `GaussianGater`, a density per expert and Bayes' rule (Algorithm 6.2).
+        "uniform" is `UniformGater`, the baseline. Alternatively a gater with other parameters,
+        such as ``MLPGater((500,))``, or a classifier with `predict_proba`, which learns to predict
+        the best expert.
     n_experts : int or "auto", default="auto"
-        K. "auto": as many as give each about 2,000 examples.
-    n_iter : int, default=5
-        Iterations of the outer loop. Training ends before if no example changes its expert.
+        The number of experts, K. "auto" gives each expert about 2,000 examples.
+    max_iter : int, default=5
+        Iterations of the outer loop. Training stops early if no example changes its expert.
     criterion : {"auto", "tanh_mse", "likelihood"}, default="auto"
-        What the gater minimises: the squared error of tanh f(x), for experts with margins, or
-        −log P(y | x), for experts with probabilities; those that lack them get Platt's sigmoid
-        (6.10). "auto": "likelihood" for experts with `predict_proba` and for the local gater.
+        What the gater minimises: "tanh_mse", the squared error of tanh f(x), for experts with
+        margins, or "likelihood", −log P(y | x), for experts with probabilities. Experts without
+        probabilities then get Platt's sigmoid (6.10). "auto" is "likelihood" for experts with
+        `predict_proba` and for the local gater.
     first_partition : {"random", "kmeans"}, default="random"
-        The first subsets: random, as published, or the clusters of k-means. Clusters make the
-        first iteration better and often the last one worse.
-    capacity : float or None, default=1.0
-        An expert may have `capacity` · L/K + 1 examples. None: any number, and then the bound of
-        Notes cannot grow by a re-assignment.
+        How the first subsets are chosen: at random, as published, or as clusters of k-means.
+        Starting from clusters helps the first iteration and often hurts the last.
+    balance : float or None, default=1.0
+        An expert may have at most `balance` · L/K + 1 examples. None removes the limit; a
+        reassignment then never raises the bound of Notes.
     reassign : {"auto", "gates", "posterior"}, default="auto"
-        What an example prefers: the expert with the largest gate g(x), as in Algorithm 6.1, or
-        with the largest posterior P(k | x, y), which knows the target, as in 6.2. "auto": as the
-        algorithm of the gater. Without probabilities it is the gate.
+        Which expert an example prefers: the one with the largest gate g(x), as in Algorithm 6.1,
+        or the one with the largest posterior P(k | x, y), which knows the target, as in Algorithm
+        6.2. "auto" follows the gater's algorithm. Without probabilities, gates are used.
     gater_rows : int or None, default=100_000
-        The most examples that train a global gater, drawn anew in each iteration; None: all. What
-        every expert says of each of them takes most of the time, which is therefore linear in the
-        number of examples beyond so many, and quadratic without this limit.
+        How many examples train a global gater at most; they are drawn anew in each iteration.
+        None uses all. The experts' outputs for these examples take most of the time, which
+        without this limit grows with the square of the number of examples.
     gate_tolerance : float, default=0.001
-        A prediction does not ask experts whose gates add up to no more than this: it differs by
-        at most `gate_tolerance` times the largest output of these. 0: all are asked.
+        A prediction skips the experts with the smallest gates, as long as their gates add up to
+        at most this. It changes by at most `gate_tolerance` times the largest skipped output. 0
+        skips none.
     tune : {"validation"} or None, default=None
-        Whether to choose, by the error on validation examples and in half of `time_limit`: C and γ
-        of kernel machines that have them at their defaults, and the size of the gater if it is
-        named "mlp" or "local". What was tried is in `tuning_`. Also ends training by the validation
-        error, as `early_stopping`.
-    scale : {"minmax", "standard"} or None, default="minmax"
-        How inputs are scaled before experts and gater see them: to 0..1, which suits Gaussian
-        kernels on tables with indicators, to variance 1, or not at all. Sparse inputs keep their
-        zeros.
+        Whether to choose parameters by the validation error, within half of `time_limit`: C and γ
+        of kernel machines where they have their defaults, and the size of the gater if it is given
+        as "mlp" or "local". `tuning_` lists the trials. Training then also stops by the validation
+        error, as with `early_stopping`.
+    scaling : {"standard", "minmax"} or None, default="minmax"
+        How inputs are scaled for experts and gater: "minmax" to the range 0..1, which suits
+        Gaussian kernels on tables with indicators, "standard" to mean 0 and variance 1, None not
+        at all. Sparse inputs are not centred, so their zeros stay zero.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, for experts that take `sample_weight`.
+        Weights of the classes; experts must accept `sample_weight`.
     early_stopping : bool, default=False
-        Whether to return the iteration with the lowest error on validation examples, and to stop
-        when it has not fallen by `tol` for `n_iter_no_change` iterations.
+        Whether to keep the iteration with the lowest error on validation examples, and to stop
+        when this error has not fallen by `tol` for `n_iter_no_change` iterations.
     validation_fraction : float, default=0.1
-        The part of the training set held out for that, unless `fit` gets `X_val`.
+        The fraction of the training set held out for validation, unless `fit` gets `X_val`.
     n_iter_no_change : int, default=3
         How many iterations without progress to wait.
     tol : float or None, default=None
-        What counts as progress of the criterion, or of the validation error. None: never stop for
-        that.
+        By how much the criterion, or the validation error, must fall to count as progress. None
+        never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which training stops. Experts of the first iteration are always trained; a
-        later one that is not complete keeps the experts of the one before.
+        Seconds after which training stops. The experts of the first iteration are always trained;
+        in a later one, experts that were not reached stay as they were.
     warm_start : bool, default=False
-        Whether `fit` goes on with more iterations, on the same examples. With an int as
-        `random_state` two fits of two iterations are the same as one of four.
+        Whether `fit` resumes with more iterations, on the same examples. With an int as
+        `random_state`, two fits of two iterations give the same result as one fit of four.
     n_jobs : int or None, default=None
-        Experts at the same time, in threads; None: all CPUs. Any backend of joblib can be chosen
-        around `fit`, as ``with joblib.parallel_config("loky")``. The result does not depend on it.
+        How many experts are trained in parallel, in threads. None uses all CPUs. Another joblib
+        backend can be chosen around `fit`, as ``with joblib.parallel_config("loky")``. The result
+        does not depend on it.
     verbose : int, default=0
-        Whether to print a line an iteration.
+        Whether to print one line per iteration.
     random_state : int, RandomState or None, default=None
-        Seeds the first partition, experts and gater.
+        Seeds the first partition, the experts and the gater.
 
     Attributes
     ----------
     experts_ : list of estimators
-        The experts. Their classes are the numbers of those in `classes_`. An expert whose subset
-        has one class only always says this class.
+        The experts. Their classes are indices into `classes_`. An expert whose subset has a
+        single class always predicts it.
     gater_ : gater
         The gater, for scaled inputs.
     n_experts_ : int
-        K.
+        The number of experts, K.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,)
+        What is subtracted from inputs, and what they are then divided by.
     partition_ : ndarray of shape (n_samples,)
-        The expert whose training set each example was in; −1 for those held out.
+        The expert that was trained on each example; −1 for examples held out.
     classes_ : ndarray
         The classes.
     history_ : list of dict
-        One record an iteration: ``updates``, the examples that change their expert next,
-        ``criterion`` and ``error`` of the mixture on the training set (of `gater_rows`), validation
-        error, ``bound`` (J) and ``negative_log_likelihood`` where there are probabilities, and the
-        seconds of experts, outputs, gater and assignment.
+        One record per iteration: ``updates``, the number of examples that change their expert;
+        ``criterion`` and ``error`` of the mixture on the training set (on `gater_rows` of it);
+        criterion and error on validation examples; ``bound`` (J) and
+        ``negative_log_likelihood`` if experts have probabilities; and the seconds of experts,
+        outputs, gater and assignment.
     tuning_ : list of dict
-        With `tune`: the part, parameters, validation error and seconds of each trial. Experts were
+        With `tune`: part, parameters, validation error and seconds of each trial. Experts are
         tried alone, on regions of the data.
     best_params_ : dict
         With `tune`: the expert and the gater that were chosen.
     n_iter_, best_iter_ : int
-        Iterations run, and the one that was kept.
+        The number of iterations, and the iteration that was kept.
     stop_reason_ : str
         "no_update", "tol", "early_stopping", "max_iter", "time_limit", "interrupted", "callback".
     converged_ : bool
-        Whether training ended by its own rule.
+        Whether a stopping rule was met: "no_update", "tol" or "early_stopping".
     fit_time_ : float
         Seconds of training.
 
     See Also
     --------
-    MixtureOfExpertsClassifier : The soft mixture, all of whose parts see all examples.
-    widemargin.dask.HardMixtureClassifier : For data that are spread over a cluster.
+    MixtureOfExpertsClassifier : The soft mixture, whose experts all see all examples.
+    widemargin.dask.HardMixtureClassifier : For data spread over a cluster.
 
     Notes
     -----
-    With probabilities the bound :math:`J = -\sum_l \log P(y_l, k_l | x_l)`, for the expert k of
-    each example's subset, is never below the negative log-likelihood of the mixture. Training an
-    expert or a local gater to its optimum lowers it, and so does ``reassign="posterior"`` with
-    ``capacity=None``; a global gater lowers the likelihood instead, which J bounds. For margins
-    there is no such theory.
+    With probabilities, let :math:`J = -\sum_l \log P(y_l, k_l | x_l)`, where :math:`k_l` is the
+    expert to whose subset example l belongs. J is an upper bound of the negative log-likelihood of
+    the mixture. Training an expert or a local gater to its optimum never raises J, nor does
+    ``reassign="posterior"`` with ``balance=None``. A global gater minimises the negative
+    log-likelihood itself. For margins there is no such theory.
 
     References
     ----------
@@ -169,7 +166,7 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
 
     Examples
     --------
-    Two linear experts and a linear gater solve what no line can (6.5.1):
+    Two linear experts and a linear gater separate what no single line can (6.5.1):
 
     >>> from widemargin import SVC, HardMixtureClassifier
     >>> from widemargin.mixtures import MLPGater
@@ -182,8 +179,8 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **without_epochs(IterativeClassifier._parameter_constraints),
-        **MIXTURE_CONSTRAINTS,
+        "class_weight": IterativeClassifier._parameter_constraints["class_weight"],
+        **HARD_CONSTRAINTS,
         "criterion": [StrOptions({"auto", "tanh_mse", "likelihood"})],
     }
 
@@ -193,15 +190,15 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         gater: Any = "mlp",
         *,
         n_experts: int | str = "auto",
-        n_iter: int = 5,
+        max_iter: int = 5,
         criterion: str = "auto",
         first_partition: str = "random",
-        capacity: float | None = 1.0,
+        balance: float | None = 1.0,
         reassign: str = "auto",
         gater_rows: int | None = 100_000,
         gate_tolerance: float = 1e-3,
         tune: str | None = None,
-        scale: str | None = "minmax",
+        scaling: str | None = "minmax",
         class_weight: ArrayLike = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -216,15 +213,15 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         self.expert = expert
         self.gater = gater
         self.n_experts = n_experts
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.criterion = criterion
         self.first_partition = first_partition
-        self.capacity = capacity
+        self.balance = balance
         self.reassign = reassign
         self.gater_rows = gater_rows
         self.gate_tolerance = gate_tolerance
         self.tune = tune
-        self.scale = scale
+        self.scaling = scaling
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -236,50 +233,29 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """P(y | x) = Σ_k P(k | x) P(y | x, k) (6.2), for experts with probabilities.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        return self._probabilities(self._check_X(X))
-
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Logarithms of probabilities.
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
-
     # ----------------------------------------------------------------------------- helpers
 
     def _scores(self, X: ArrayLike) -> FloatArray:
-        if self._speech[0] != "probability":
+        if self._output_format[0] != "probability":
             return self._mixture(X)
-        p = self._probabilities(X)
+        p = self._normalized_mixture(X)
         return p[:, 1:] - p[:, :1] if p.shape[1] == 2 else p
 
+    def _require_probabilities(self) -> None:
+        kind = self._output_kind(self._expert_template(), self._unseeded_gater(self.gater))
+        if kind != "probability":
+            raise AttributeError(
+                "the mixture's experts have margins, not probabilities; use experts with "
+                "predict_proba, criterion='likelihood' or gater='local'"
+            )
+
     def _probabilities(self, X: ArrayLike) -> FloatArray:
-        """They add up to one, also where some experts were not asked."""
+        """P(y | x) = Σ_k P(k | x) P(y | x, k) (6.2)."""
+        check_is_fitted(self)
+        return self._normalized_mixture(self._check_X(X))
+
+    def _normalized_mixture(self, X: ArrayLike) -> FloatArray:
+        """Probabilities of validated inputs; normalised, because experts may be skipped."""
         p = self._mixture(X)
         return np.asarray(p / p.sum(1, keepdims=True))
 
@@ -287,11 +263,11 @@ class HardMixtureClassifier(HardMixture, IterativeClassifier):
         several = hasattr(self, "classes_") and len(self.classes_) > 2
         return SVC(multi_class="ovr" if several else "ovo")
 
-    def _kind(self, expert: Any, gater: Gater) -> str:
+    def _output_kind(self, expert: Any, gater: Gater) -> str:
         if self.criterion != "auto":
             return "probability" if self.criterion == "likelihood" else "margin"
-        densities = gater.local and not isinstance(gater, UniformGater)
-        return "probability" if densities or hasattr(expert, "predict_proba") else "margin"
+        by_posteriors = gater.local and gater.reassigns  # Algorithm 6.2 needs P(y | x, k)
+        return "probability" if by_posteriors or hasattr(expert, "predict_proba") else "margin"
 
-    def _goal(self, kind: str, examples: Examples) -> Goal:
-        return Goal(kind, len(self.classes_), examples.y)
+    def _targets(self, output_kind: str, examples: Examples) -> Targets:
+        return Targets(output_kind, len(self.classes_), examples.y)

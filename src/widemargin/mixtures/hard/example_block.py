@@ -1,9 +1,10 @@
-r"""Examples of a mixture that are in one place, and what its parts make of them.
+"""A block of examples: examples that are in one place, and what the mixture computes for them.
 
-A place is this machine with all examples, or a worker with one of many blocks: sums over blocks
-are then sums over all examples.
+Locally there is one block with all examples; on a cluster there are many, each on some worker.
+All measures are sums over examples, so those of several blocks can be added up.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,110 +15,118 @@ from scipy.special import log_softmax, logsumexp
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.mixtures.hard.experts import Experts
-from widemargin.mixtures.hard.targets import LEAST_PROBABILITY, Goal
+from widemargin.mixtures.hard.targets import MIN_PROBABILITY, Targets
 from widemargin.training.loop import Tally
 
-__all__ = ["Share", "joined", "noise_of"]
+__all__ = ["ExampleBlock", "concatenated", "error_variances", "stacked_rows"]
 
-LEAST_NOISE = 1e-6  # of an expert's errors, in variances of the targets
+MIN_ERROR_VARIANCE = 1e-6  # of an expert, as a fraction of the targets' variance
 
 
 @dataclass(frozen=True)
-class Share:
-    """Scaled inputs, what the mixture should say of them, and weights, if there are any."""
+class ExampleBlock:
+    """Scaled inputs with their targets, and with weights if there are any."""
 
     X: ArrayLike
-    goal: Goal
+    targets: Targets
     weights: FloatArray | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what goes to disk."""
+        """Bytes, by which Dask decides what to write to disk."""
         X = self.X
         inputs = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-        arrays = [*inputs, self.goal.y, *([] if self.weights is None else [self.weights])]
+        arrays = [*inputs, self.targets.y, *([] if self.weights is None else [self.weights])]
         return int(sum(array.nbytes for array in arrays))
 
     @property
-    def counted(self) -> FloatArray:
-        """How much each example counts."""
+    def weights_or_ones(self) -> FloatArray:
         return np.ones(len(self)) if self.weights is None else self.weights
 
-    def take(self, rows: Any) -> "Share":
+    def take(self, rows: Any) -> "ExampleBlock":
         weights = None if self.weights is None else self.weights[rows]
-        return Share(self.X[rows], self.goal.take(rows), weights)
+        return ExampleBlock(self.X[rows], self.targets.take(rows), weights)
 
     def outputs(self, experts: Experts) -> NDArray[np.float32]:
-        """What the gater is trained on; for the likelihood, the probability of the right class."""
-        if self.goal.kind != "probability":
+        """Outputs of the experts, to train the gater; only P(y | x, k) for the likelihood."""
+        if self.targets.output_kind != "probability":
             return experts.outputs(self.X)
-        p = experts.right(self.X, self.goal.codes)
-        return np.asarray(p.clip(LEAST_PROBABILITY, 1.0))
+        p = experts.target_probabilities(self.X, self.targets.codes)
+        return np.asarray(p.clip(MIN_PROBABILITY, 1.0))
 
-    def own_squares(self, outputs: NDArray[np.float32], partition: IntArray) -> FloatArray:
-        """Σ of the squared errors that each expert makes on its subset, and its examples."""
+    def own_squared_errors(self, outputs: NDArray[np.float32], partition: IntArray) -> FloatArray:
+        """Two rows: the sum of squared errors of each expert on its subset, and the sizes."""
         n_experts = outputs.shape[1]
         own = outputs[np.arange(len(partition)), partition]
-        squares = np.sum((self.goal.targets - own) ** 2, axis=1) / self.goal.n_columns
+        squares = np.sum((self.targets.columns - own) ** 2, axis=1) / self.targets.n_columns
         sums = np.bincount(partition, squares, n_experts)
         return np.stack([sums, np.bincount(partition, minlength=n_experts)])
 
-    def log_p(
-        self, outputs: NDArray[np.float32], noise: FloatArray | None = None
+    def log_likelihoods(
+        self, outputs: NDArray[np.float32], variances: FloatArray | None = None
     ) -> FloatArray | None:
-        """log P(y | x, k), if there are probabilities.
+        """log P(y | x, k); None where experts have no probabilities.
 
-        For a regression with densities they are Gaussian, with the variances `noise`.
+        Experts of a regression have Gaussian densities if the `variances` of their errors are
+        given.
         """
-        if self.goal.kind == "probability":
+        if self.targets.output_kind == "probability":
             return np.log(outputs[:, :, 0], dtype=np.float64)
-        if noise is None:
+        if variances is None:
             return None
-        squares = np.sum((self.goal.targets[:, None] - outputs) ** 2, axis=2)
-        constant = self.goal.n_columns * np.log(2 * np.pi * noise)
-        return np.asarray(-0.5 * (squares / noise + constant))
+        squares = np.sum((self.targets.columns[:, None] - outputs) ** 2, axis=2)
+        constant = self.targets.n_columns * np.log(2 * np.pi * variances)
+        return np.asarray(-0.5 * (squares / variances + constant))
 
     def measure(
         self,
         outputs: NDArray[np.float32],
         log_p: FloatArray | None,
-        joint: FloatArray,
+        log_joint: FloatArray,
         partition: IntArray,
         experts: Experts,
-        tolerance: float,
+        gate_tolerance: float,
     ) -> tuple[Tally, dict[str, float]]:
-        """Criterion, errors and weight; J and the likelihood, where there are probabilities."""
-        weights, gates = self.counted, np.exp(log_softmax(joint, axis=1))
+        """Sums of criterion, errors and weights; J and the likelihood of probabilities.
+
+        `log_p` is log P(y | x, k), `log_joint` is log P(k | x) or log P(x, k) of the gater.
+        """
+        weights, gates = self.weights_or_ones, np.exp(log_softmax(log_joint, axis=1))
         m = np.einsum("lk,lkc->lc", gates, outputs)
-        if self.goal.kind == "probability" and self.goal.n_classes == 2:
-            m = np.where(self.goal.codes[:, None] == np.arange(2), m, 1.0 - m)
-        elif self.goal.kind == "probability":
-            m = experts.mixture(self.X, gates, tolerance)
-        values, wrong = self.goal.misses(m)
-        facts = {}
+        if self.targets.output_kind == "probability" and self.targets.n_classes == 2:
+            m = np.where(self.targets.codes[:, None] == np.arange(2), m, 1.0 - m)
+        elif self.targets.output_kind == "probability":
+            m = experts.mixture(self.X, gates, gate_tolerance)
+        values, errors = self.targets.criterion_and_errors(m)
+        measures = {}
         if log_p is not None:
-            joint = joint + log_p
-            own = joint[np.arange(len(partition)), partition]
-            facts["bound"] = float(-(weights @ own))
-            facts["negative_log_likelihood"] = float(-(weights @ logsumexp(joint, axis=1)))
+            log_joint = log_joint + log_p
+            own = log_joint[np.arange(len(partition)), partition]
+            measures["bound"] = float(-(weights @ own))
+            measures["negative_log_likelihood"] = float(-(weights @ logsumexp(log_joint, axis=1)))
         return Tally(
-            0, float(weights @ values), float(weights @ wrong), float(weights.sum())
-        ), facts
+            0, float(weights @ values), float(weights @ errors), float(weights.sum())
+        ), measures
 
 
-def noise_of(sums: FloatArray, goal: Goal) -> FloatArray:
-    """The variance of each expert's errors on its subset; `sums` are those of `own_squares`."""
-    assert goal.error_scale is not None
-    variance = float(np.mean(1.0 / goal.error_scale)) / goal.n_columns
-    return np.asarray(np.maximum(sums[0] / np.maximum(sums[1], 1.0), LEAST_NOISE * variance))
+def error_variances(sums: FloatArray, targets: Targets) -> FloatArray:
+    """Variance of each expert's errors on its subset, from `ExampleBlock.own_squared_errors`."""
+    assert targets.error_scale is not None
+    variance = float(np.mean(1.0 / targets.error_scale)) / targets.n_columns
+    found = sums[0] / np.maximum(sums[1], 1.0)
+    return np.asarray(np.maximum(found, MIN_ERROR_VARIANCE * variance))
 
 
-def joined(shares: list[Share]) -> Share:
-    """One share of several, in their order."""
-    first, inputs = shares[0], [share.X for share in shares]
-    X = sp.vstack(inputs, "csr") if sp.issparse(first.X) else np.concatenate(inputs)
-    y = np.concatenate([share.goal.y for share in shares])
-    weights = [share.weights for share in shares if share.weights is not None]
-    return Share(X, replace(first.goal, y=y), np.concatenate(weights) if weights else None)
+def concatenated(blocks: list[ExampleBlock]) -> ExampleBlock:
+    """The examples of several blocks in one, in their order."""
+    targets = replace(blocks[0].targets, y=np.concatenate([block.targets.y for block in blocks]))
+    weights = [block.weights for block in blocks if block.weights is not None]
+    X = stacked_rows([block.X for block in blocks])
+    return ExampleBlock(X, targets, np.concatenate(weights) if weights else None)
+
+
+def stacked_rows(inputs: Sequence[ArrayLike]) -> ArrayLike:
+    """The rows of several dense or CSR matrices in one."""
+    return sp.vstack(inputs, "csr") if sp.issparse(inputs[0]) else np.concatenate(inputs)

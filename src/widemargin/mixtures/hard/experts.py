@@ -1,14 +1,14 @@
-"""Experts of a mixture: training them on their subsets, and what they say of examples.
+"""Experts of a mixture: how they are trained on their subsets, and what they output.
 
-An expert is any scikit-learn estimator. What it says is one of three `kinds`:
+An expert is any scikit-learn estimator. Its outputs are of one of three kinds:
 
 =============== ============================================== ============================
-kind            columns                                        from
+`output_kind`   columns                                        method of the expert
 =============== ============================================== ============================
-``margin``      one for two classes, else one a class, ±1 at   ``decision_function``
-                the margin
-``probability`` one a class                                    ``predict_proba``
-``value``       one a target                                   ``predict``
+``margin``      one for two classes, else one per class, ±1    ``decision_function``
+                at the margin
+``probability`` one per class                                  ``predict_proba``
+``value``       one per target                                 ``predict``
 =============== ============================================== ============================
 """
 
@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -29,13 +28,24 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.threads import thread_count
+from widemargin.training.estimators import IterativeClassifier
 from widemargin.training.probability import fit_sigmoid, sigmoid
 
-__all__ = ["ConstantExpert", "Experts", "PlattExpert", "Subset", "expert_outputs", "fit_expert"]
+__all__ = [
+    "ConstantExpert",
+    "Experts",
+    "PlattExpert",
+    "Subset",
+    "check_expert",
+    "expert_outputs",
+    "fit_expert",
+    "in_parallel",
+]
 
 
 class ConstantExpert(BaseEstimator):  # type: ignore[misc]
-    """The expert of a subset with one class only: it always says this class."""
+    """The expert of a subset with a single class, which it always predicts."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         self.classes_ = np.unique(y)
@@ -46,17 +56,17 @@ class ConstantExpert(BaseEstimator):  # type: ignore[misc]
 
 
 class PlattExpert(BaseEstimator):  # type: ignore[misc]
-    r"""Probabilities of an expert that has margins: :math:`1/(1 + e^{A f + B})` a class (6.10).
+    r"""Probabilities of an expert with margins: :math:`1/(1 + e^{A f + B})` per class (6.10).
 
-    With more than two classes each has a sigmoid against the others, and the probabilities are
-    divided by their sum.
+    With more than two classes, each class has a sigmoid against the others, and the probabilities
+    are divided by their sum.
     """
 
     def __init__(self, expert: Any) -> None:
         self.expert = expert
 
     def calibrate(self, X: ArrayLike, y: ArrayLike, weights: FloatArray | None) -> Self:
-        """Sigmoids for a fitted expert."""
+        """Fits the sigmoids to a fitted expert."""
         self.classes_ = self.expert.classes_
         scores = self._scores(X)
         positive = self.classes_[1:] if scores.shape[1] == 1 else self.classes_
@@ -97,9 +107,9 @@ class Subset:
 
 
 def fit_expert(template: Any, subset: Subset | None, former: Any = None) -> Any:
-    """An expert trained on its subset; it goes on from the former one if it can.
+    """An expert trained on its subset; training resumes from the `former` one where it can.
 
-    Without a subset it is the former one.
+    Without a subset, the former expert is returned.
     """
     if subset is None:
         return former
@@ -108,13 +118,13 @@ def fit_expert(template: Any, subset: Subset | None, former: Any = None) -> Any:
         return ConstantExpert().fit(X, y)
     if isinstance(former, PlattExpert):
         former = former.expert
-    if _goes_on(former, y, subset.classification):
+    if _can_resume(former, y, subset.classification):
         expert = deepcopy(former)  # the former one may still be needed
     else:
         expert = clone(template)
         if y.ndim == 2 and not get_tags(expert).target_tags.multi_output:
             expert = MultiOutputRegressor(expert)
-        expert.set_params(**_settled(expert, subset.seed))
+        expert.set_params(**_open_parameters(expert, subset.seed))
     if weights is None:
         expert.fit(X, y)
     else:
@@ -122,8 +132,8 @@ def fit_expert(template: Any, subset: Subset | None, former: Any = None) -> Any:
     return PlattExpert(expert).calibrate(X, y, weights) if subset.platt else expert
 
 
-def _settled(expert: Any, seed: int) -> dict[str, Any]:
-    """Parameters of an expert and its parts that the user leaves open: seed, one thread."""
+def _open_parameters(expert: Any, seed: int) -> dict[str, Any]:
+    """Parameters of an expert and its parts that the user left open: a seed, one thread."""
     known = expert.get_params()
     chosen: dict[str, Any] = {}
     for name, value in known.items():
@@ -138,10 +148,11 @@ def _settled(expert: Any, seed: int) -> dict[str, Any]:
     return chosen
 
 
-def _goes_on(former: Any, y: ArrayLike, classification: bool) -> bool:
-    """Whether an expert can continue: iterative models, on classes that they know.
+def _can_resume(former: Any, y: ArrayLike, classification: bool) -> bool:
+    """Whether training can resume: iterative models, on classes that they know.
 
-    Kernel machines start anew: their variables belong to examples that may have gone elsewhere.
+    Kernel machines start from scratch: their variables belong to examples that may have moved to
+    another expert.
     """
     if former is None or isinstance(former, ConstantExpert):
         return False
@@ -153,12 +164,14 @@ def _goes_on(former: Any, y: ArrayLike, classification: bool) -> bool:
 # ------------------------------------------------------------------------------------- outputs
 
 
-def expert_outputs(expert: Any, X: ArrayLike, kind: str, classes: ArrayLike) -> NDArray[np.float32]:
-    """What an expert says, in the columns of the mixture."""
+def expert_outputs(
+    expert: Any, X: ArrayLike, output_kind: str, classes: ArrayLike
+) -> NDArray[np.float32]:
+    """Outputs of one expert, in the columns of the mixture."""
     count = X.shape[0]
-    if kind == "value":
+    if output_kind == "value":
         return np.asarray(expert.predict(X), dtype=np.float32).reshape(count, -1)
-    if kind == "probability":
+    if output_kind == "probability":
         out = np.zeros((count, len(classes)), dtype=np.float32)
         known = np.searchsorted(classes, expert.classes_)
         constant = len(expert.classes_) == 1
@@ -168,12 +181,12 @@ def expert_outputs(expert: Any, X: ArrayLike, kind: str, classes: ArrayLike) -> 
 
 
 def _margins(expert: Any, X: ArrayLike, classes: ArrayLike) -> NDArray[np.float32]:
-    """Classes that an expert has not seen get −1."""
+    """Margins of each class; −1 for classes that the expert has not seen."""
     count, known = X.shape[0], np.searchsorted(classes, expert.classes_)
     if len(expert.classes_) == 1:
         f = np.ones((count, 1))
     else:
-        f = np.asarray(expert.decision_function(X)).reshape(count, -1) / _unit(expert)
+        f = np.asarray(expert.decision_function(X)).reshape(count, -1) / _margin_unit(expert)
     if len(classes) == 2:
         sign = -1.0 if len(known) == 1 and known[0] == 0 else 1.0
         return (sign * f).astype(np.float32)
@@ -182,19 +195,17 @@ def _margins(expert: Any, X: ArrayLike, classes: ArrayLike) -> NDArray[np.float3
     return out
 
 
-def _unit(expert: Any) -> float:
-    """What an expert says at its margin: β of those of this library that have one, else 1."""
-    margin = expert._beta() if hasattr(expert, "_beta") else getattr(expert, "margin", 1.0)
-    beta = float(margin) if isinstance(margin, Real) else 0.0
-    return beta or 1.0
+def _margin_unit(expert: Any) -> float:
+    """|f(x)| of an example at the margin; models outside this package are taken to have 1."""
+    return expert._margin_unit() if isinstance(expert, IterativeClassifier) else 1.0
 
 
 @dataclass
 class Experts:
-    """The experts of a mixture, as it uses them together."""
+    """All experts of a mixture, and their joint outputs."""
 
     members: Sequence[Any]
-    kind: str
+    output_kind: str
     classes: ArrayLike
     n_columns: int
     n_jobs: int | None = None
@@ -204,36 +215,36 @@ class Experts:
         return in_parallel(calls, self.n_jobs, shared=True)
 
     def outputs(self, X: ArrayLike) -> NDArray[np.float32]:
-        """What every expert says of every example: (n_samples, n_experts, n_columns)."""
+        """Outputs of every expert for every example: (n_samples, n_experts, n_columns)."""
         out = np.empty((X.shape[0], len(self.members), self.n_columns), dtype=np.float32)
 
         def fill(k: int) -> None:
-            out[:, k] = expert_outputs(self.members[k], X, self.kind, self.classes)
+            out[:, k] = expert_outputs(self.members[k], X, self.output_kind, self.classes)
 
         self._each(fill)
         return out
 
-    def right(self, X: ArrayLike, codes: IntArray) -> NDArray[np.float32]:
-        """P(y | x, k) of every expert, for the class of each example."""
+    def target_probabilities(self, X: ArrayLike, codes: IntArray) -> NDArray[np.float32]:
+        """P(y | x, k) of every expert, for the class of each example: (n_samples, n_experts, 1)."""
         out = np.empty((X.shape[0], len(self.members), 1), dtype=np.float32)
 
         def fill(k: int) -> None:
-            p = expert_outputs(self.members[k], X, self.kind, self.classes)
+            p = expert_outputs(self.members[k], X, self.output_kind, self.classes)
             out[:, k, 0] = p[np.arange(len(codes)), codes]
 
         self._each(fill)
         return out
 
     def mixture(self, X: ArrayLike, gates: FloatArray, tolerance: float) -> FloatArray:
-        """Σ g f, where experts whose gates add up to no more than `tolerance` are not asked."""
-        asked = _needed(gates, tolerance)
+        """Σ g f, without the experts whose gates add up to at most `tolerance`."""
+        needed = _needed(gates, tolerance)
         out = np.zeros((X.shape[0], self.n_columns))
 
         def part(k: int) -> tuple[IntArray, FloatArray]:
-            rows = np.flatnonzero(asked[:, k])
+            rows = np.flatnonzero(needed[:, k])
             if not len(rows):
                 return rows, np.zeros((0, self.n_columns))
-            f = expert_outputs(self.members[k], X[rows], self.kind, self.classes)
+            f = expert_outputs(self.members[k], X[rows], self.output_kind, self.classes)
             return rows, gates[rows, k, None] * f
 
         for rows, f in self._each(part):
@@ -242,7 +253,7 @@ class Experts:
 
 
 def _needed(gates: FloatArray, tolerance: float) -> NDArray[np.bool_]:
-    """The largest gates of each example: all but those whose sum is `tolerance` at the most."""
+    """The gates that count: all but the smallest of each example, of sum ≤ `tolerance`."""
     if tolerance == 0.0:
         return gates > 0.0
     order = np.argsort(gates, axis=1, kind="stable")  # ascending
@@ -253,26 +264,26 @@ def _needed(gates: FloatArray, tolerance: float) -> NDArray[np.bool_]:
 
 
 def in_parallel(calls: Iterable[Any], n_jobs: int | None, *, shared: bool = False) -> list[Any]:
-    """Makes the calls, in threads unless another backend of joblib is chosen; None: all CPUs."""
+    """Makes the calls, in threads unless another joblib backend is active."""
     where = {"require": "sharedmem"} if shared else {"prefer": "threads"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration goes on
-        return list(Parallel(-1 if n_jobs is None else n_jobs, **where)(calls))
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration continues
+        return list(Parallel(thread_count(n_jobs), **where)(calls))
 
 
-def check_expert(expert: Any, *, kind: str, weighted: bool) -> None:
-    """Refuses an expert that lacks what the mixture asks of it."""
+def check_expert(expert: Any, *, output_kind: str, weighted: bool) -> None:
+    """Raises an error if an expert lacks a method or weights that the mixture needs."""
     method = {"margin": "decision_function", "probability": "predict_proba", "value": "predict"}
     name = type(expert).__name__
     if not hasattr(expert, "fit"):
-        raise TypeError(f"expert={expert!r} is no estimator: it has no fit")
-    if not hasattr(expert, method[kind]):
+        raise TypeError(f"expert={expert!r} is not an estimator: it has no fit")
+    if not hasattr(expert, method[output_kind]):
         raise TypeError(
-            f"the expert {name} has no {method[kind]}, which this mixture needs; choose another "
-            "criterion or gater, or wrap it, as with CalibratedClassifierCV of scikit-learn"
+            f"the expert {name} has no {method[output_kind]}, which this mixture needs; choose "
+            "another criterion or gater, or wrap it, for example in scikit-learn's "
+            "CalibratedClassifierCV"
         )
     if weighted and not has_fit_parameter(expert, "sample_weight"):
         raise ValueError(
-            f"the expert {name} takes no sample_weight; leave the weights out, or use another "
-            "expert"
+            f"the expert {name} takes no sample_weight; fit without weights, or use another expert"
         )

@@ -1,4 +1,4 @@
-"""What hard mixtures share: parameters, first states, resuming, the outputs of the mixture."""
+"""What hard mixtures share: parameters, initial states, resuming, the outputs of the mixture."""
 
 import time
 from abc import abstractmethod
@@ -10,56 +10,57 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.mixtures.gaters.estimator import EstimatorGater
-from widemargin.mixtures.gaters.gater import Gater, UniformGater
+from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
+from widemargin.mixtures.gaters.uniform import UniformGater
 from widemargin.mixtures.hard.experts import Experts, check_expert
-from widemargin.mixtures.hard.learner import MixtureLearner, MixtureState, Setting
+from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings, MixtureState
 from widemargin.mixtures.hard.partition import clustered_partition, random_partition
-from widemargin.mixtures.hard.targets import Goal
-from widemargin.mixtures.hard.tuning import Tuning, gater_candidates, is_tunable, regions_of
+from widemargin.mixtures.hard.targets import Targets
+from widemargin.mixtures.hard.tuning import (
+    ParameterSearch,
+    find_regions,
+    gater_candidates,
+    is_tunable,
+)
 from widemargin.svm.kernel_source import resolve_gamma
-from widemargin.training.model import Examples, IterativeModel
+from widemargin.training.model import LOOP_CONSTRAINTS, Examples, IterativeModel
 
-__all__ = ["MIXTURE_CONSTRAINTS", "HardMixture", "without_epochs"]
+__all__ = ["HARD_CONSTRAINTS", "HardMixture"]
 
 ROWS_PER_EXPERT = 2000  # with n_experts="auto"
-GATES_AT_ONCE = 2**23  # numbers
+GATES_PER_CALL = 2**23  # numbers in memory at once in predictions
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 
-MIXTURE_CONSTRAINTS: dict[str, Any] = {
+#: Parameters of hard mixtures; iterations have no order of examples to shuffle.
+HARD_CONSTRAINTS: dict[str, Any] = {
+    **{name: allowed for name, allowed in LOOP_CONSTRAINTS.items() if name != "shuffle"},
     "expert": [HasMethods("fit"), None],
     "gater": [StrOptions({"mlp", "local", "uniform"}), HasMethods("fit")],
     "n_experts": [StrOptions({"auto"}), _POSITIVE],
-    "n_iter": [_POSITIVE],
     "first_partition": [StrOptions({"random", "kmeans"})],
-    "capacity": [Interval(Real, 1, None, closed="left"), None],
+    "balance": [Interval(Real, 1, None, closed="left"), None],
     "reassign": [StrOptions({"auto", "gates", "posterior"})],
     "gater_rows": [_POSITIVE, None],
     "gate_tolerance": [Interval(Real, 0, 1, closed="left")],
     "tune": [StrOptions({"validation"}), None],
-    "scale": [StrOptions({"minmax", "standard"}), None],
+    "scaling": SCALING_CONSTRAINT,
     "n_jobs": [Integral, None],
 }
-
-
-def without_epochs(constraints: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of iterative models but those of passes over the examples."""
-    return {key: of for key, of in constraints.items() if key not in ("max_iter", "shuffle")}
 
 
 class HardMixture(IterativeModel):
     """Base of hard mixtures."""
 
-    _fixed_parameters: ClassVar[tuple[str, ...]] = ("expert", "gater", "criterion", "scale")
-    _epochs_parameter: ClassVar[str] = "n_iter"
+    _fixed_parameters: ClassVar[tuple[str, ...]] = ("expert", "gater", "criterion", "scaling")
     shuffle: ClassVar[bool] = False
 
     # ------------------------------------------------------------ what a mixture must provide
@@ -69,22 +70,17 @@ class HardMixture(IterativeModel):
         """The expert if none is given."""
 
     @abstractmethod
-    def _kind(self, expert: Any, gater: Gater) -> str:
-        """What experts say; see `_experts`."""
+    def _output_kind(self, expert: Any, gater: Gater) -> str:
+        """What experts output; see `widemargin.mixtures.hard.experts`."""
 
     @abstractmethod
-    def _goal(self, kind: str, examples: Examples) -> Goal:
-        """What they should say."""
+    def _targets(self, output_kind: str, examples: Examples) -> Targets:
+        """Targets of the training examples."""
 
     # --------------------------------------------------------------------------- interface
 
-    @property
-    def partial_fit(self) -> Any:
-        """There is none: an iteration looks at all examples at once."""
-        raise AttributeError(f"{type(self).__name__} has no partial_fit; use fit")
-
     def gates(self, X: ArrayLike) -> FloatArray:
-        """How much each expert counts.
+        """The weight of each expert.
 
         Parameters
         ----------
@@ -94,12 +90,17 @@ class HardMixture(IterativeModel):
         Returns
         -------
         ndarray of shape (n_samples, n_experts)
-            Weights; rows add up to one.
+            Weights; each row adds up to one.
         """
         check_is_fitted(self)
         return np.asarray(self.gater_.gates(self._scaled(self._check_X(X))))
 
     # ----------------------------------------------------------------------------- helpers
+
+    def _require_online(self) -> None:
+        raise AttributeError(
+            f"{type(self).__name__} needs all examples at once and has no partial_fit; use fit"
+        )
 
     @property
     def _validates(self) -> bool:
@@ -109,77 +110,80 @@ class HardMixture(IterativeModel):
         checked = super()._check_X(X, y, reset=reset)
         inputs = checked if isinstance(y, str) else checked[0]
         if sp.issparse(inputs):
-            inputs.check_format()  # scalers do not look whether indices are within the matrix
+            inputs.check_format()  # experts may not check that indices are within the matrix
         return checked
 
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
         started = time.perf_counter()
         if not resume:
-            self._scaler = self._new_scaler(examples.X)
+            sparse = sp.issparse(examples.X)
+            self._keep_scaling(Scaling.measured(self.scaling, examples.X, centre=not sparse))
         examples.X = self._scaled(examples.X)
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
         gater = self._gater_template(self.gater)
-        kind, setting = self._setting(gater, started, weighted=examples.weights is not None)
-        goal = self._goal(kind, examples)
-        setting = replace(setting, labels=goal.labels)
+        kind, settings = self._settings(gater, started, weighted=examples.weights is not None)
+        targets = self._targets(kind, examples)
+        settings = replace(settings, labels=targets.labels)
         if resume:
-            return MixtureLearner(examples, self._resumed(examples), goal, setting)
+            return MixtureLearner(examples, self._resumed(examples), targets, settings)
         if self.tune is not None:
-            setting, gater = self._tuned(examples, goal, setting, gater)
-        return MixtureLearner(examples, self._first_state(examples, gater), goal, setting)
+            settings, gater = self._tuned(examples, targets, settings, gater)
+        return MixtureLearner(examples, self._first_state(examples, gater), targets, settings)
 
-    def _setting(self, gater: Gater, started: float, *, weighted: bool) -> tuple[str, Setting]:
-        """What experts say, and what stays the same over the iterations."""
+    def _settings(
+        self, gater: Gater, started: float, *, weighted: bool
+    ) -> tuple[str, MixtureSettings]:
+        """The kind of the experts' outputs, and what stays the same over the iterations."""
         expert = self._expert_template()
-        kind = self._kind(expert, gater)
+        kind = self._output_kind(expert, gater)
         platt = kind == "probability" and not hasattr(expert, "predict_proba")
-        check_expert(expert, kind="margin" if platt else kind, weighted=weighted)
-        return kind, Setting(
-            template=expert,
+        check_expert(expert, output_kind="margin" if platt else kind, weighted=weighted)
+        return kind, MixtureSettings(
+            expert=expert,
             labels=None,
             classes=None if kind == "value" else np.arange(len(self.classes_)),
             criterion={"margin": "tanh_mse", "probability": "likelihood", "value": "mse"}[kind],
             platt=platt,
             posterior=gater.local if self.reassign == "auto" else self.reassign == "posterior",
-            limit=self.capacity,
+            balance=self.balance,
             gater_rows=self.gater_rows,
-            tolerance=self.gate_tolerance,
+            gate_tolerance=self.gate_tolerance,
             n_jobs=self.n_jobs,
             seed=self._seed(),
             deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
 
     def _tuned(
-        self, examples: Examples, goal: Goal, setting: Setting, gater: Gater
-    ) -> tuple[Setting, Gater]:
-        """The expert and the gater that the validation examples prefer, in half of the time."""
+        self, examples: Examples, targets: Targets, settings: MixtureSettings, gater: Gater
+    ) -> tuple[MixtureSettings, Gater]:
+        """The expert and the gater with the lowest validation errors, in half of the time."""
         assert examples.y_val is not None
         now = time.perf_counter()
-        tuning = Tuning(now + (setting.deadline - now) / 2, self.n_jobs)
-        expert = setting.template
+        search = ParameterSearch(now + (settings.deadline - now) / 2, self.n_jobs)
+        expert = settings.expert
         if is_tunable(expert):
             rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))
-            kind = "margin" if setting.platt else goal.kind
-            held = Goal(kind, goal.n_classes, examples.y_val, goal.error_scale)
-            regions = regions_of(examples, setting.labels, held, rows)
-            scale = resolve_gamma("scale", examples.X)
-            expert = tuning.expert(expert, regions, scale, setting.classes)
-            setting = replace(setting, template=expert)
+            kind = "margin" if settings.platt else targets.output_kind
+            validation = replace(targets, output_kind=kind, y=examples.y_val)
+            regions = find_regions(examples, settings.labels, validation, rows)
+            gamma_scale = resolve_gamma("scale", examples.X)
+            expert = search.best_expert(expert, regions, gamma_scale, settings.classes)
+            settings = replace(settings, expert=expert)
         candidates = gater_candidates(self.gater) if isinstance(self.gater, str) else []
         if candidates:
 
             def learner(gater: Gater) -> MixtureLearner:
                 state = self._first_state(examples, self._gater_template(gater))
-                return MixtureLearner(examples, state, goal, setting)
+                return MixtureLearner(examples, state, targets, settings)
 
-            best = tuning.gater(candidates, learner)
+            best = search.best_gater(candidates, learner)
             gater = self._gater_template(best)
             self.best_params_ = {"expert": expert, "gater": best}
         else:
             self.best_params_ = {"expert": expert}
-        self.tuning_ = [asdict(trial) for trial in tuning.trials]
-        return setting, gater
+        self.tuning_ = [asdict(trial) for trial in search.trials]
+        return settings, gater
 
     def _expert_template(self) -> Any:
         return self._default_expert() if self.expert is None else self.expert
@@ -210,7 +214,7 @@ class HardMixture(IterativeModel):
         if self.first_partition == "random":
             partition = random_partition(len(rows), n_experts, random)
         else:
-            partition = clustered_partition(examples.X[rows], n_experts, self.capacity, random)
+            partition = clustered_partition(examples.X[rows], n_experts, self.balance, random)
         return MixtureState([None] * n_experts, gater, partition, partition)
 
     def _number_of_experts(self, count: int) -> int:
@@ -219,7 +223,7 @@ class HardMixture(IterativeModel):
         if self.n_experts > count:
             raise ValueError(
                 f"n_experts={self.n_experts} is more than n_samples={count}, the training "
-                "examples; every expert needs some"
+                "examples; every expert needs at least one"
             )
         return int(self.n_experts)
 
@@ -227,32 +231,30 @@ class HardMixture(IterativeModel):
         partition: IntArray = self._next_partition
         if len(partition) != len(examples.order):
             raise ValueError(
-                f"warm_start=True goes on with the partition of {len(partition)} training "
+                f"warm_start=True resumes with the partition of {len(partition)} training "
                 f"examples, but there are {len(examples.order)}; give the same examples, or fit "
                 "without warm_start"
             )
         return MixtureState(self.experts_, self.gater_, partition, partition, self._epochs_done)
 
-    def _new_scaler(self, X: ArrayLike) -> Any:
-        """Sparse inputs keep their zeros."""
-        if self.scale is None:
-            return None
-        sparse = sp.issparse(X)
-        if self.scale == "standard":
-            return StandardScaler(with_mean=not sparse).fit(X)
-        return (MaxAbsScaler() if sparse else MinMaxScaler()).fit(X)
+    def _keep_scaling(self, scaling: Scaling) -> None:
+        self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
+        self._scaling_state = {"kind": scaling.kind, **scaling.to_dict()}
+
+    def _fitted_scaling(self) -> Scaling:
+        return Scaling(**self._scaling_state)
 
     def _scaled(self, X: ArrayLike) -> ArrayLike:
-        return X if self._scaler is None else self._scaler.transform(X)
+        return self._fitted_scaling().transform(X)
 
     def _mixture(self, X: ArrayLike) -> FloatArray:
         """Σ g f of validated inputs, in the columns of the experts."""
-        kind, columns = self._speech
+        output_kind, n_columns = self._output_format
         classes = np.arange(len(self.classes_)) if hasattr(self, "classes_") else None
-        experts = Experts(self.experts_, kind, classes, columns, self.n_jobs)
-        at_once = max(1, GATES_AT_ONCE // self.n_experts_)
+        experts = Experts(self.experts_, output_kind, classes, n_columns, self.n_jobs)
+        rows_per_call = max(1, GATES_PER_CALL // self.n_experts_)
         parts = []
-        for first in range(0, X.shape[0], at_once):
-            rows = self._scaled(X[first : first + at_once])
+        for first in range(0, X.shape[0], rows_per_call):
+            rows = self._scaled(X[first : first + rows_per_call])
             parts.append(experts.mixture(rows, self.gater_.gates(rows), self.gate_tolerance))
         return np.concatenate(parts)

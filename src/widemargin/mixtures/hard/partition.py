@@ -6,16 +6,23 @@ from sklearn.cluster import MiniBatchKMeans
 from widemargin import _core
 from widemargin._typing import ArrayLike, IntArray
 
-__all__ = ["assign", "capacity", "clustered_partition", "random_partition", "shared_room"]
+__all__ = [
+    "assign",
+    "clustered_partition",
+    "divided_room",
+    "find_clusters",
+    "random_partition",
+    "subset_limit",
+]
 
-CLUSTERED_AT_ONCE = 2**22  # distances
+DISTANCES_PER_CALL = 2**22  # between examples and cluster centres, in memory at once
 
 
-def capacity(count: int, n_experts: int, limit: float | None = 1.0) -> int:
-    """The most examples an expert may have: `limit` times L/K, and one more; None: any number."""
-    if limit is None:
+def subset_limit(count: int, n_experts: int, balance: float | None = 1.0) -> int:
+    """The largest number of examples of an expert: `balance` · L/K + 1; None means no limit."""
+    if balance is None:
         return count
-    return int(limit * count) // n_experts + 1
+    return int(balance * count) // n_experts + 1
 
 
 def assign(scores: ArrayLike, room: IntArray) -> IntArray:
@@ -24,9 +31,9 @@ def assign(scores: ArrayLike, room: IntArray) -> IntArray:
     Parameters
     ----------
     scores : array-like of shape (n_samples, n_experts)
-        How much each example would like to go to each expert; of equal ones the first counts.
+        How strongly each example prefers each expert. The first of equal scores wins.
     room : ndarray of shape (n_experts,)
-        How many more examples each expert takes; kept up to date.
+        How many more examples each expert may take; updated in place.
 
     Returns
     -------
@@ -49,19 +56,19 @@ def assign(scores: ArrayLike, room: IntArray) -> IntArray:
     return partition
 
 
-def shared_room(wanted: IntArray, room: int) -> IntArray:
-    """Divides the room of every expert among blocks of examples, which then are assigned alone.
+def divided_room(demand: IntArray, room: int) -> IntArray:
+    """Divides the room of every expert among blocks, so that each block can assign alone.
 
-    A block first gets what its examples want, or its part of that where an expert is wanted too
-    much. The others of its examples get parts of the room that is left, so that every block has
-    room for all its examples. With one block it is the whole room.
+    A block first gets the room that its examples demand, or its proportional share where the
+    demand for an expert exceeds its room. Its remaining examples get shares of the room that is
+    left, so that every block has room for all of its examples. A single block gets all the room.
 
     Parameters
     ----------
-    wanted : ndarray of shape (n_blocks, n_experts)
+    demand : ndarray of shape (n_blocks, n_experts)
         How many examples of each block prefer each expert.
     room : int
-        How many examples each expert takes; in all, enough.
+        How many examples each expert may take; enough in total.
 
     Returns
     -------
@@ -70,42 +77,47 @@ def shared_room(wanted: IntArray, room: int) -> IntArray:
 
     Examples
     --------
-    >>> shared_room(np.array([[4, 0], [2, 2]]), 5)
+    >>> divided_room(np.array([[4, 0], [2, 2]]), 5)
     array([[3, 1],
            [2, 4]])
     """
-    sizes, demand = wanted.sum(1), np.maximum(wanted.sum(0), 1)
-    granted = wanted * np.minimum(demand, room) // demand
+    sizes, total = demand.sum(1), np.maximum(demand.sum(0), 1)
+    granted = demand * np.minimum(total, room) // total
     left, missing = room - granted.sum(0), sizes - granted.sum(1)
-    granted += left * missing[:, None] // max(left.sum(), 1)  # of the rest, no more than missing
+    granted += left * missing[:, None] // max(left.sum(), 1)  # never more than is missing
     left, missing = room - granted.sum(0), sizes - granted.sum(1)
-    for block in np.repeat(np.arange(len(sizes)), missing):  # what rounding has taken
+    for block in np.repeat(np.arange(len(sizes)), missing):  # lost by rounding down
         most = left.argmax()
         granted[block, most] += 1
         left[most] -= 1
-    ends = left * np.cumsum(sizes)[:, None] // max(sizes.sum(), 1)  # what nobody needs
+    ends = left * np.cumsum(sizes)[:, None] // max(sizes.sum(), 1)  # room that no block needs
     return np.asarray(granted + np.diff(ends, axis=0, prepend=0))
 
 
 def random_partition(
     count: int, n_experts: int, random: np.random.RandomState, first: int = 0
 ) -> IntArray:
-    """Subsets of sizes that differ by one at the most, also with the `first` examples before."""
+    """Subsets whose sizes differ by at most one, also together with the `first` examples before."""
     dealt = np.arange(first, first + count) % n_experts
     return np.asarray(random.permutation(dealt), dtype=np.int64)
 
 
+def find_clusters(X: ArrayLike, n_experts: int, random: np.random.RandomState) -> MiniBatchKMeans:
+    """One cluster per expert, by k-means."""
+    return MiniBatchKMeans(n_experts, n_init=1, random_state=random).fit(X)
+
+
 def clustered_partition(
-    X: ArrayLike, n_experts: int, limit: float | None, random: np.random.RandomState
+    X: ArrayLike, n_experts: int, balance: float | None, random: np.random.RandomState
 ) -> IntArray:
-    """Each example to the nearest centre of k-means, while that has room."""
+    """Each example to the nearest centre of k-means that has room."""
     if n_experts == 1:
         return np.zeros(X.shape[0], dtype=np.int64)
-    clusters = MiniBatchKMeans(n_experts, n_init=1, random_state=random).fit(X)
-    room = np.full(n_experts, capacity(X.shape[0], n_experts, limit))
-    at_once = max(1, CLUSTERED_AT_ONCE // n_experts)
+    clusters = find_clusters(X, n_experts, random)
+    room = np.full(n_experts, subset_limit(X.shape[0], n_experts, balance))
+    rows = max(1, DISTANCES_PER_CALL // n_experts)
     parts = [
-        assign(-clusters.transform(X[first : first + at_once]), room)
-        for first in range(0, X.shape[0], at_once)
+        assign(-clusters.transform(X[first : first + rows]), room)
+        for first in range(0, X.shape[0], rows)
     ]
     return np.concatenate(parts)

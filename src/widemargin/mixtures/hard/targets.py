@@ -1,36 +1,38 @@
-"""What the outputs of a mixture should be, and how far they miss it."""
+"""Targets of a mixture, and the criterion and errors of its outputs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import example_errors
 
-__all__ = ["LEAST_PROBABILITY", "Goal"]
+__all__ = ["MIN_PROBABILITY", "Targets"]
 
-LEAST_PROBABILITY = 1e-7  # of a class that an expert, or the mixture, thinks impossible
+MIN_PROBABILITY = 1e-7  # of a class that an expert, or the mixture, considers impossible
 
 
 @dataclass(frozen=True)
-class Goal:
-    """The targets of examples, in the columns in which experts speak (see `_experts`).
+class Targets:
+    """Targets of examples, in the columns of the experts' outputs (see `experts`).
 
-    `y` is as `IterativeModel` encodes it: ±1 for two classes, codes for more, or columns of values.
+    `y` is encoded as `IterativeModel` does it: ±1 for two classes, class codes for more, or one
+    column of values per target.
     """
 
-    kind: str
-    n_classes: int  # 0 for a regression
+    output_kind: str  # "margin", "probability" or "value"
+    n_classes: int  # 0 for regression
     y: FloatArray
-    error_scale: FloatArray | None = None  # of a regression: 1/(C · variance) of each target
+    error_scale: FloatArray | None = None  # regression: 1/(C · variance) of each of C targets
 
     @property
     def n_columns(self) -> int:
-        if self.kind == "value":
+        if self.output_kind == "value":
             return int(self.y.shape[1])
-        return 1 if self.kind == "margin" and self.n_classes == 2 else self.n_classes
+        return 1 if self.output_kind == "margin" and self.n_classes == 2 else self.n_classes
 
-    def take(self, rows: IntArray) -> "Goal":
-        return Goal(self.kind, self.n_classes, self.y[rows], self.error_scale)
+    def take(self, rows: IntArray) -> "Targets":
+        return Targets(self.output_kind, self.n_classes, self.y[rows], self.error_scale)
 
     @property
     def codes(self) -> IntArray:
@@ -40,26 +42,24 @@ class Goal:
     @property
     def labels(self) -> ArrayLike:
         """What experts are trained on: class codes, or values."""
-        if self.kind != "value":
+        if self.output_kind != "value":
             return self.codes
         return self.y[:, 0] if self.n_columns == 1 else self.y
 
     @property
-    def targets(self) -> FloatArray:
-        """±1, a column a class when there are more than two; or values."""
-        if self.kind == "value" or self.n_classes == 2:
+    def columns(self) -> FloatArray:
+        """±1, one column per class if there are more than two; or values."""
+        if self.output_kind == "value" or self.n_classes == 2:
             return self.y.reshape(len(self.y), -1)
         return np.where(self.y[:, None] == np.arange(self.n_classes), 1.0, -1.0)
 
-    def misses(self, m: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """The criterion and the mistake of each example, for the outputs of a mixture."""
-        if self.kind == "probability":
-            p = m[np.arange(len(m)), self.codes].clip(LEAST_PROBABILITY)
-            return -np.log(p), (m.argmax(1) != self.codes).astype(float)
-        if self.kind == "value":
-            squares = (self.targets - m) ** 2 @ self.error_scale
+    def criterion_and_errors(self, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Criterion and error of each example, for outputs of a mixture."""
+        if self.output_kind == "value":
+            squares = example_errors(outputs, self.columns, self.error_scale)
             return 0.5 * squares, squares
-        values = 0.5 * np.sum((self.targets - np.tanh(m)) ** 2, axis=1)
-        if m.shape[1] == 1:
-            return values, ((m > 0) != (self.targets > 0))[:, 0].astype(float)
-        return values, (m.argmax(1) != self.codes).astype(float)
+        errors = example_errors(outputs, self.codes.astype(np.float64))
+        if self.output_kind == "probability":
+            p = outputs[np.arange(len(outputs)), self.codes].clip(MIN_PROBABILITY)
+            return -np.log(p), errors
+        return 0.5 * np.sum((self.columns - np.tanh(outputs)) ** 2, axis=1), errors

@@ -1,9 +1,10 @@
 """Choosing the parameters of a hard mixture by its validation error.
 
-Experts of a trained mixture see a small region each, so their parameters are tried on regions: a
-few clusters of as many examples as an expert will have, and the validation examples next to them.
-Kernel machines go along C from one solution to the next (`svm_path`). Then gaters of some sizes are
-tried in the whole mixture, for the two iterations in which most is decided.
+Each expert of a trained mixture sees a small region of the data. So its parameters are tried on
+regions: a few clusters with as many examples as an expert will have, and the validation examples
+near them. Kernel machines follow a path of C from one solution to the next (`svm_path`). Then
+gaters of several sizes are tried in the whole mixture, for the first two iterations, which matter
+most.
 """
 
 import time
@@ -22,38 +23,38 @@ from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
 from widemargin.mixtures.hard.experts import ConstantExpert, expert_outputs, in_parallel
 from widemargin.mixtures.hard.learner import MixtureLearner
-from widemargin.mixtures.hard.targets import Goal
+from widemargin.mixtures.hard.targets import Targets
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.path import svm_path
 from widemargin.training.control import interrupt_flag
 from widemargin.training.model import Examples
 
-__all__ = ["Trial", "Tuning", "gater_candidates", "is_tunable", "regions_of"]
+__all__ = ["ParameterSearch", "Trial", "find_regions", "gater_candidates", "is_tunable"]
 
-REGIONS = 8
-CS = (1.0, 10.0, 100.0)
-GAMMAS = 4.0 ** np.arange(-1, 6)  # times γ = "scale"
-SIZES = {"mlp": (50, 150, 500), "local": (5, 10, 20)}
-ITERATIONS = 2  # in which gaters are compared
+MAX_REGIONS = 8
+C_GRID = (1.0, 10.0, 100.0)
+GAMMA_FACTORS = 4.0 ** np.arange(-1, 6)  # times γ = "scale"
+GATER_SIZES = {"mlp": (50, 150, 500), "local": (5, 10, 20)}
+ITERATIONS_PER_GATER = 2
 
 
 def gater_candidates(name: str) -> list[Gater]:
-    """Gaters of some sizes; none for those without a size."""
+    """Gaters of several sizes; none for kinds of gaters without a size."""
     kinds: dict[str, Callable[[int], Gater]] = {
         "mlp": lambda n: MLPGater((n,)),
         "local": GaussianGater,
     }
-    return [kinds[name](size) for size in SIZES.get(name, ())]
+    return [kinds[name](size) for size in GATER_SIZES.get(name, ())]
 
 
 def is_tunable(expert: Any) -> bool:
-    """Whether it is a kernel machine that has a path of C."""
+    """Whether an expert is a kernel machine with a path of C."""
     return isinstance(expert, KernelMachine) and "C" in expert.get_params(deep=False)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Parameters that were tried, and their error on validation examples."""
+    """Parameters that were tried, with their error on validation examples."""
 
     part: str  # "expert" or "gater"
     parameters: dict[str, Any]
@@ -69,20 +70,22 @@ class Region:
     labels: ArrayLike
     weights: FloatArray | None
     X_val: ArrayLike
-    goal: Goal  # of the validation examples
+    targets: Targets  # of the validation examples
 
     def errors(self, models: Sequence[Any], classes: ArrayLike) -> FloatArray:
-        """The sum of the mistakes of each model."""
+        """The sum of the validation errors of each model."""
 
-        def mistakes(model: Any) -> float:
-            said = expert_outputs(model, self.X_val, self.goal.kind, classes)
-            return float(self.goal.misses(said)[1].sum())
+        def total(model: Any) -> float:
+            outputs = expert_outputs(model, self.X_val, self.targets.output_kind, classes)
+            return float(self.targets.criterion_and_errors(outputs)[1].sum())
 
-        return np.array([mistakes(model) for model in models])
+        return np.array([total(model) for model in models])
 
 
-def regions_of(examples: Examples, labels: ArrayLike, goal: Goal, rows: int) -> list[Region]:
-    """Some of the clusters of k-means, with about as many examples as an expert has."""
+def find_regions(
+    examples: Examples, labels: ArrayLike, targets_val: Targets, rows: int
+) -> list[Region]:
+    """Some of the clusters of k-means, with about `rows` examples each, as an expert has."""
     X, X_val, order = examples.X, examples.X_val, examples.order
     assert X_val is not None
     clusters = max(1, round(len(order) / rows))
@@ -91,42 +94,45 @@ def regions_of(examples: Examples, labels: ArrayLike, goal: Goal, rows: int) -> 
     near, near_val = means.predict(X[order]), means.predict(X_val)
     found: list[Region] = []
     for k in random.permutation(clusters):
-        own, held = order[near == k], np.flatnonzero(near_val == k)
+        own, own_val = order[near == k], np.flatnonzero(near_val == k)
         if len(own) > rows:
             own = np.sort(random.choice(own, rows, replace=False))
-        if len(own) and len(held) and len(found) < REGIONS:
+        if len(own) and len(own_val) and len(found) < MAX_REGIONS:
             weights = None if examples.weights is None else examples.weights[own]
-            found.append(Region(X[own], labels[own], weights, X_val[held], goal.take(held)))
+            targets = targets_val.take(own_val)
+            found.append(Region(X[own], labels[own], weights, X_val[own_val], targets))
     return found
 
 
 @dataclass
-class Tuning:
-    """A search that ends at its deadline with the best that it has seen."""
+class ParameterSearch:
+    """A search that stops at its deadline, with the best candidates so far."""
 
     deadline: float
     n_jobs: int | None
     trials: list[Trial] = field(default_factory=list)
 
-    def expert(self, template: Any, regions: list[Region], scale: float, classes: ArrayLike) -> Any:
-        """The kernel machine with the least errors on all regions.
+    def best_expert(
+        self, template: Any, regions: list[Region], gamma_scale: float, classes: ArrayLike
+    ) -> Any:
+        """The kernel machine with the fewest errors on all regions.
 
-        C and γ that the user has set are kept; those at their defaults are chosen, γ as multiples
-        of `scale`.
+        C and γ are chosen where the user left them at their defaults, γ as a multiple of
+        `gamma_scale`.
         """
         if not regions:
             return template
         defaults = type(template)().get_params()
         free = {n for n in ("C", "gamma") if n in defaults and getattr(template, n) == defaults[n]}
-        Cs = CS if "C" in free else (template.C,)
+        Cs = C_GRID if "C" in free else (template.C,)
         rbf = "gamma" in free and template.kernel == "rbf"
         best, least = template, np.inf
-        for gamma in self._while_time(scale * GAMMAS if rbf else [template.gamma]):
+        for gamma in self._until_deadline(gamma_scale * GAMMA_FACTORS if rbf else [template.gamma]):
             start = time.perf_counter()
             machine = clone(template).set_params(gamma=gamma, n_jobs=1)
-            calls = (delayed(_along)(machine, region, Cs, classes) for region in regions)
+            calls = (delayed(_path_errors)(machine, region, Cs, classes) for region in regions)
             errors = np.sum(in_parallel(calls, self.n_jobs), axis=0)
-            errors /= sum(len(region.goal.y) for region in regions)
+            errors /= sum(len(region.targets.y) for region in regions)
             for C, error in zip(Cs, errors, strict=True):
                 chosen = {"C": float(C), "gamma": gamma if isinstance(gamma, str) else float(gamma)}
                 seconds = (time.perf_counter() - start) / len(Cs)
@@ -135,12 +141,14 @@ class Tuning:
                     best, least = clone(template).set_params(**chosen), error
         return best
 
-    def gater(self, candidates: list[Gater], learner: Callable[[Gater], MixtureLearner]) -> Gater:
-        """The gater whose mixture has the least validation error after some iterations."""
+    def best_gater(
+        self, candidates: list[Gater], learner: Callable[[Gater], MixtureLearner]
+    ) -> Gater:
+        """The gater whose mixture has the lowest validation error after a few iterations."""
         best, least = candidates[0], np.inf
-        for gater in self._while_time(candidates):
+        for gater in self._until_deadline(candidates):
             start, mixture = time.perf_counter(), learner(gater)
-            for _ in range(ITERATIONS):
+            for _ in range(ITERATIONS_PER_GATER):
                 mixture.visit(mixture.order, 1.0)
             validation = mixture.validate()
             assert validation is not None
@@ -150,8 +158,8 @@ class Tuning:
                 best, least = gater, validation[1]
         return best
 
-    def _while_time(self, candidates: Any) -> Iterator[Any]:
-        """The first in any case; then the others, while they may be done in time."""
+    def _until_deadline(self, candidates: Any) -> Iterator[Any]:
+        """The first candidate in any case, then others as long as they are likely to finish."""
         longest = 0.0
         with interrupt_flag() as interrupted:
             for number, candidate in enumerate(candidates):
@@ -162,8 +170,10 @@ class Tuning:
                 longest = max(longest, time.perf_counter() - begun)
 
 
-def _along(machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike) -> FloatArray:
-    """Errors of the machines of all C on the validation examples of a region."""
+def _path_errors(
+    machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike
+) -> FloatArray:
+    """Errors on the validation examples of a region, for each C."""
     if classes is not None and len(np.unique(region.labels)) == 1:
         models = [ConstantExpert().fit(region.X, region.labels)]
     else:

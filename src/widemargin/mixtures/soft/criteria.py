@@ -1,8 +1,8 @@
-r"""What a soft mixture minimises, its derivatives, and what the mixture then says.
+r"""Criteria of soft mixtures, their derivatives, and the scores of the mixture.
 
-Arrays have L rows, K experts and C outputs an expert: the soft-max inputs :math:`\tilde g` (L, K),
-the experts' outputs f (L, K, C), in either precision. `widemargin.reference.soft_mixture` derives
-the same.
+Arrays have L rows, K experts and C outputs per expert: the softmax inputs :math:`\tilde g` (L, K),
+the experts' outputs f (L, K, C), in either precision. `widemargin.reference.soft_mixture` has the
+same equations.
 """
 
 from abc import ABC, abstractmethod
@@ -16,22 +16,22 @@ from widemargin._typing import FloatArray
 
 Array = NDArray[Any]
 
-LEAST_LOG_VARIANCE = float(np.log(1e-8))  # in variances of the target: an exact fit has none
+MIN_LOG_VARIANCE = float(np.log(1e-8))  # relative to the target's; an exact fit has variance 0
 
 
 def log_sum(z: Array, axis: int = 1) -> Array:
-    """log Σ exp z along an axis, which stays with length 1."""
+    """log Σ exp z along an axis, which is kept with length 1."""
     largest = z.max(axis, keepdims=True)
     return np.asarray(largest + np.log(np.exp(z - largest).sum(axis, keepdims=True)))
 
 
 def log_gates(logits: Array) -> Array:
-    """log g: the logarithm of the soft-max."""
+    """log g: the logarithm of the softmax."""
     return np.asarray(logits - log_sum(logits))
 
 
 class Terms(NamedTuple):
-    """Q of each example, and its derivatives in the gater's and the experts' outputs."""
+    """Q of each example, and its derivatives by the outputs of gater and experts."""
 
     value: Array  # (L,)
     logits: Array  # (L, K)
@@ -48,7 +48,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def scores(self, logits: Array, f: Array) -> Array:
-        """What the mixture says, (L, 1) or (L, C)."""
+        """Scores of the mixture, (L, 1) or (L, C)."""
 
 
 class Squares(Criterion):
@@ -62,11 +62,11 @@ class Squares(Criterion):
         mixed = np.sum(g[:, :, None] * f, axis=1)
         if y.ndim == 1:  # ±1, or codes of classes
             y = signs(y, f.shape[2]).astype(f.dtype)
-        said = np.tanh(mixed) if self.tanh else mixed
-        delta = said - y
+        predicted = np.tanh(mixed) if self.tanh else mixed
+        delta = predicted - y
         value = 0.5 * np.sum(delta * delta, axis=1)
         if self.tanh:
-            delta *= 1 - said * said
+            delta *= 1 - predicted * predicted
         # dQ/df_k = g_k δ,  dQ/dg̃_k = g_k δ·(f_k − f)
         apart = np.sum(delta[:, None, :] * (f - mixed[:, None, :]), axis=2)
         return Terms(value, g * apart, g[:, :, None] * delta[:, None, :], f[:, 0, :0])
@@ -76,7 +76,7 @@ class Squares(Criterion):
 
 
 def signs(y: Array, classes: int) -> Array:
-    """Targets ±1, a column a class; y itself for one output."""
+    """Targets ±1, one column per class; y itself for one output."""
     if classes == 1:
         return y[:, None]
     return np.asarray(2.0 * (y[:, None] == np.arange(classes)) - 1.0)
@@ -91,10 +91,10 @@ class Likelihood(Criterion):
 
     @abstractmethod
     def slope(self, f: Array, y: Array, log_variance: Array) -> Array:
-        """Its derivative in f, (L, K, C)."""
+        """Its derivative by f, (L, K, C)."""
 
     def variance_slope(self, f: Array, y: Array, log_variance: Array) -> Array:
-        """Its derivative in the logarithms of the variances, (L, K, C)."""
+        """Its derivative by the logarithms of the variances, (L, K, C)."""
         return f[:, :, :0]
 
     def posteriors(
@@ -110,14 +110,14 @@ class Likelihood(Criterion):
         return self._terms(-total, h, logits, f, y, log_variance)
 
     def expected(self, logits: Array, f: Array, y: Array, log_variance: Array, h: Array) -> Terms:
-        """What an M step minimises: −Σ_k h_k (log g_k + log P(y|x,k)), for h of the E step."""
+        """What an M step minimises: −Σ_k h_k (log g_k + log P(y|x,k)), with h of the E step."""
         joint = log_gates(logits) + self.log_density(f, y, log_variance)
         return self._terms(-np.sum(h * joint, axis=1), h, logits, f, y, log_variance)
 
     def _terms(
         self, value: Array, h: Array, logits: Array, f: Array, y: Array, log_variance: Array
     ) -> Terms:
-        """Derivatives of both: in g̃_k they are g_k − h_k, for any h whose sum is 1."""
+        """Derivatives of both: by g̃_k they are g_k − h_k, for any h whose sum is 1."""
         return Terms(
             value,
             np.exp(log_gates(logits)) - h,
@@ -159,10 +159,10 @@ class Softmax(Likelihood):
 
 
 class Gaussian(Likelihood):
-    """Values: y = f_k + noise of variances σ² that all experts share, one a target.
+    """Values: y = f_k + noise, with one variance σ² per target that all experts share.
 
-    `units` are the standard deviations by which targets were divided: densities are those of y in
-    its own units. The score is the mean Σ_k g_k f_k.
+    `units` are the standard deviations by which targets were divided, so that densities are those
+    of y in its own units. The score is the mean Σ_k g_k f_k.
     """
 
     def __init__(self, units: FloatArray) -> None:

@@ -1,4 +1,4 @@
-r"""The learner that trains experts and gater jointly, by stochastic gradient with Adam's steps."""
+"""The learner that trains experts and gater jointly, in mini-batches with Adam."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,29 +9,29 @@ from threadpoolctl import ThreadpoolController
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.inputs.labels import example_errors
-from widemargin.mixtures.soft.criteria import LEAST_LOG_VARIANCE
+from widemargin.mixtures.soft.criteria import MIN_LOG_VARIANCE
 from widemargin.mixtures.soft.mixture import SoftLearner, SoftMixture
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
-OPERATIONS_PER_CALL = 300_000_000  # multiplications; some tens of milliseconds
+OPERATIONS_PER_CALL = 300_000_000  # multiplications; tens of milliseconds
 
 
 @dataclass
-class Steps:
-    """Adam's moments, and what was visited so far."""
+class AdamState:
+    """Adam's moments, and counts of what was visited so far."""
 
     first: NDArray[Any]
     second: NDArray[Any]
     count: int = 0
     updates: int = 0
-    rows: int = 0  # examples of all calls,
-    weight: float = 0.0  # and the sum of their weights
+    rows: int = 0  # training examples of all fits
+    weight: float = 0.0  # the sum of their weights
 
-    def copy(self) -> "Steps":
+    def copy(self) -> "AdamState":
         counts = (self.count, self.updates, self.rows, self.weight)
-        return Steps(self.first.copy(), self.second.copy(), *counts)
+        return AdamState(self.first.copy(), self.second.copy(), *counts)
 
 
 class GradientLearner(SoftLearner):
@@ -41,15 +41,15 @@ class GradientLearner(SoftLearner):
         self,
         examples: Examples,
         mixture: SoftMixture,
-        steps: Steps,
+        steps: AdamState,
         *,
         batch: int,
-        decay: float,
+        mu: float,
         threads: int,
-        variance_shares: FloatArray | None = None,
+        error_scale: FloatArray | None = None,
     ) -> None:
-        super().__init__(examples, mixture, variance_shares)
-        self.steps, self.batch, self.decay, self.threads = steps, batch, decay, threads
+        super().__init__(examples, mixture, error_scale)
+        self.steps, self.batch, self.mu, self.threads = steps, batch, mu, threads
         self.controller = ThreadpoolController()
         views = mixture.layout.views(mixture.parameters)
         first = (views["first"], views["first_bias"])
@@ -81,26 +81,26 @@ class GradientLearner(SoftLearner):
         terms = mixture.criterion.terms(done.logits, done.outputs, y, weights["log_variance"])
         scores = mixture.criterion.scores(done.logits, done.outputs)
 
-        of_rows = self.examples.weights
-        w = np.ones(len(rows)) if of_rows is None else of_rows[rows]
-        # the mean over a batch, in units of the mean weight: all weights doubled change nothing
-        share = (w * (self.steps.rows / self.steps.weight / len(rows))).astype(self.y.dtype)
-        slopes = share[:, None] * terms.logits, share[:, None, None] * terms.outputs
+        all_weights = self.examples.weights
+        w = np.ones(len(rows)) if all_weights is None else all_weights[rows]
+        # the mean over a batch, relative to the mean weight: doubling all weights changes nothing
+        factor = (w * (self.steps.rows / self.steps.weight / len(rows))).astype(self.y.dtype)
+        slopes = factor[:, None] * terms.logits, factor[:, None, None] * terms.outputs
         self.gradient[...] = 0
         layout.backward(weights, panel, done, slopes, gradient)
-        gradient["log_variance"] += share @ terms.log_variance
+        gradient["log_variance"] += factor @ terms.log_variance
         self._adam(rate)
         variance = weights["log_variance"]
-        np.maximum(variance, LEAST_LOG_VARIANCE, out=variance)
-        wrong = example_errors(scores, y, self.variance_shares)
-        return Tally(len(rows), float(terms.value @ w), float(wrong @ w), float(w.sum()))
+        np.maximum(variance, MIN_LOG_VARIANCE, out=variance)
+        errors = example_errors(scores, y, self.error_scale)
+        return Tally(len(rows), float(terms.value @ w), float(errors @ w), float(w.sum()))
 
     def _adam(self, rate: float) -> None:
-        """θ ← (1 − λα) θ for weights, then θ ← θ − λ m̂ / (√v̂ + ε) (Loshchilov and Hutter)."""
+        """θ ← (1 − λμ) θ for weights, then θ ← θ − λ m̂ / (√v̂ + ε) (Loshchilov and Hutter)."""
         layout, parameters, steps = self.mixture.layout, self.mixture.parameters, self.steps
         steps.count += 1
-        for W in layout.decayed(layout.views(parameters)) if self.decay else ():
-            W *= 1 - rate * self.decay
+        for W in layout.decayed(layout.views(parameters)) if self.mu else ():
+            W *= 1 - rate * self.mu
         steps.first += (1 - BETA_1) * (self.gradient - steps.first)
         steps.second += (1 - BETA_2) * (self.gradient**2 - steps.second)
         spread = np.sqrt(steps.second / (1 - BETA_2**steps.count)) + EPSILON
@@ -109,10 +109,10 @@ class GradientLearner(SoftLearner):
     def measures(self, criterion: float) -> dict[str, float]:
         return {}
 
-    def snapshot(self) -> tuple[NDArray[Any], Steps]:
+    def snapshot(self) -> tuple[NDArray[Any], AdamState]:
         return self.mixture.parameters.copy(), self.steps.copy()
 
-    def restore(self, state: tuple[NDArray[Any], Steps]) -> None:
+    def restore(self, state: tuple[NDArray[Any], AdamState]) -> None:
         self.mixture.parameters, self.steps = state[0].copy(), state[1].copy()
 
     def attributes(self) -> dict[str, Any]:

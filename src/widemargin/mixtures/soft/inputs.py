@@ -1,4 +1,4 @@
-r"""Rows of X in panels, standardised in the working precision without filling sparse ones."""
+r"""Rows of X in panels, scaled in the working precision; sparse rows stay sparse."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-PANEL = 4096  # rows that are in memory at a time, standardised, with all their hidden units
-DENSE = 8  # rows with more than one in eight inputs that are not 0 are quicker filled
+ROWS_PER_PANEL = 4096  # in memory at once, with all their hidden units
+MAX_SPARSE_DENSITY = 1 / 8  # fuller rows are faster as dense ones
 
 
 class Panel:
-    r"""Some rows :math:`\hat x = (x - m)/s`, as matrix products see them.
+    r"""Some scaled rows :math:`\hat x = (x - m)/s`, for matrix products.
 
     Sparse rows stay sparse: :math:`\hat x V = x (V/s) - (m/s) V`, and
     :math:`\hat X^\top \delta = (X^\top \delta - m \sum_l \delta_l)/s`.
     """
 
     def __init__(self, X: ArrayLike, mean: FloatArray, scale: FloatArray, dtype: ArrayLike) -> None:
-        self.sparse = sp.issparse(X) and X.nnz * DENSE < np.prod(X.shape)
+        self.sparse = sp.issparse(X) and X.nnz < MAX_SPARSE_DENSITY * np.prod(X.shape)
         if self.sparse:
             self.X, self.mean, self.scale = X.astype(dtype), mean.astype(dtype), scale.astype(dtype)
         else:
@@ -46,7 +46,7 @@ class Panel:
 
 
 class Inputs:
-    """Validated inputs and how they are standardised."""
+    """Validated inputs with the offset and scale of each column."""
 
     def __init__(self, X: ArrayLike, mean: FloatArray, scale: FloatArray, dtype: ArrayLike) -> None:
         self.X, self.mean, self.scale, self.dtype = X, mean, scale, dtype
@@ -55,14 +55,14 @@ class Inputs:
         return Panel(self.X[rows], self.mean, self.scale, self.dtype)
 
     def panels(self, order: IntArray | None = None) -> Iterator[tuple[slice, Panel]]:
-        """All rows, or those of `order`, a panel at a time, with their places."""
+        """All rows, or those of `order`, one panel at a time, with their places."""
         count = self.X.shape[0] if order is None else len(order)
-        for first in range(0, count, PANEL):
-            places = slice(first, min(first + PANEL, count))
+        for first in range(0, count, ROWS_PER_PANEL):
+            places = slice(first, min(first + ROWS_PER_PANEL, count))
             yield places, self.take(places if order is None else order[places])
 
     def for_estimators(self, order: IntArray | slice) -> ArrayLike:
-        """Standardised rows for other estimators; sparse ones stay so if there is no mean."""
+        """Scaled rows for other estimators; sparse rows stay sparse if nothing is subtracted."""
         X = self.X[order]
         if not sp.issparse(X):
             return (X - self.mean) / self.scale

@@ -1,4 +1,4 @@
-"""A soft mixture as it is while it is trained and when it predicts."""
+"""A soft mixture in training and in prediction."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -13,15 +13,15 @@ from widemargin.inputs.labels import example_errors
 from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.soft.criteria import Criterion, log_gates
 from widemargin.mixtures.soft.inputs import Inputs
-from widemargin.mixtures.soft.network import Layout, Pass
+from widemargin.mixtures.soft.network import ForwardPass, Layout
 from widemargin.training.model import Examples
 
-LEAST_PROBABILITY = 1e-12  # of a given expert, whose logarithm is needed
+MIN_PROBABILITY = 1e-12  # of a given expert, because its logarithm is needed
 
 
 @dataclass
 class SoftMixture:
-    """Networks, statistics of the inputs and, if experts are given, those."""
+    """Networks, the scaling of inputs and, if `expert` is given, the fitted experts."""
 
     layout: Layout
     parameters: NDArray[Any]
@@ -38,21 +38,21 @@ class SoftMixture:
         return Inputs(X, *self.statistics, dtype)
 
     def outputs(self, X: ArrayLike) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
-        """Places, soft-max inputs and experts' outputs, a panel of rows at a time."""
+        """Places, softmax inputs and experts' outputs, one panel of rows at a time."""
         inputs = self.inputs(X)
         for places, done in self._passes(inputs):
             given = self.experts is not None
             rows = inputs.for_estimators(places) if given else None
             yield places, done.logits, self.expert_outputs(rows) if given else done.outputs
 
-    def _passes(self, inputs: Inputs) -> Iterator[tuple[slice, Pass]]:
-        """In float64: a row's digits do not depend on what else is in X."""
+    def _passes(self, inputs: Inputs) -> Iterator[tuple[slice, ForwardPass]]:
+        """In float64, so that the digits of a row do not depend on the other rows."""
         weights = self.layout.views(self.parameters.astype(np.float64))
         for places, panel in inputs.panels():
             yield places, self.layout.forward(weights, panel)
 
     def expert_outputs(self, X: ArrayLike) -> NDArray[Any]:
-        """What given experts say of standardised rows, (L, K, C)."""
+        """Outputs of given experts for scaled rows, (L, K, C)."""
         experts = self.experts or []
         return np.stack([_outputs(expert, X, self.layout.outputs) for expert in experts], axis=1)
 
@@ -61,7 +61,7 @@ class SoftMixture:
         return np.concatenate([np.exp(log_gates(done.logits)) for _, done in passes])
 
     def scores(self, X: ArrayLike) -> FloatArray:
-        """What the mixture says of each row."""
+        """Scores of the mixture for each row."""
         parts = (self.criterion.scores(logits, f) for _, logits, f in self.outputs(X))
         return np.concatenate(list(parts))
 
@@ -70,16 +70,16 @@ class SoftMixture:
         X: ArrayLike,
         y: FloatArray,
         weights: FloatArray | None,
-        variance_shares: FloatArray | None,
+        error_scale: FloatArray | None,
     ) -> tuple[float, float]:
         """Mean criterion and error."""
         variance = self.layout.views(self.parameters.astype(np.float64))["log_variance"]
-        values, wrong = [], []
+        values, errors = [], []
         for places, logits, f in self.outputs(X):
             values.append(self.criterion.terms(logits, f, y[places], variance).value)
             scores = self.criterion.scores(logits, f)
-            wrong.append(example_errors(scores, y[places], variance_shares))
-        means = (np.average(np.concatenate(part), weights=weights) for part in (values, wrong))
+            errors.append(example_errors(scores, y[places], error_scale))
+        means = (np.average(np.concatenate(part), weights=weights) for part in (values, errors))
         criterion, error = means
         return float(criterion), float(error)
 
@@ -87,20 +87,20 @@ class SoftMixture:
 class SoftLearner:
     """What the learners of soft mixtures share; see `widemargin.training.loop.Learner`.
 
-    For a regression `variance_shares` says how squared errors are counted.
+    For a regression, `error_scale` has the factor of each target's squared errors.
     """
 
     def __init__(
-        self, examples: Examples, mixture: SoftMixture, variance_shares: FloatArray | None
+        self, examples: Examples, mixture: SoftMixture, error_scale: FloatArray | None
     ) -> None:
-        self.examples, self.mixture, self.variance_shares = examples, mixture, variance_shares
+        self.examples, self.mixture, self.error_scale = examples, mixture, error_scale
         self.order = examples.order
 
     def validate(self) -> tuple[float, float] | None:
         X, y, weights = self.examples.X_val, self.examples.y_val, self.examples.weights_val
         if X is None or y is None:
             return None
-        return self.mixture.measure(X, y, weights, self.variance_shares)
+        return self.mixture.measure(X, y, weights, self.error_scale)
 
     def geometric_margin(self) -> float | None:
         return None
@@ -121,10 +121,10 @@ class SoftLearner:
 
 
 def _outputs(expert: Any, X: ArrayLike, outputs: int) -> FloatArray:
-    """log P(c | x) of a given classifier, or the values of a regression; a column an output."""
+    """log P(c | x) of a given classifier, or values of a regression; one column per output."""
     if not hasattr(expert, "predict_proba"):
         return np.asarray(expert.predict(X), dtype=np.float64).reshape(X.shape[0], outputs)
-    found = np.full((X.shape[0], outputs), LEAST_PROBABILITY)
+    found = np.full((X.shape[0], outputs), MIN_PROBABILITY)
     p = np.asarray(expert.predict_proba(X), dtype=np.float64)
     found[:, expert.classes_.astype(np.intp)] = p
-    return np.log(np.maximum(found, LEAST_PROBABILITY))
+    return np.log(np.maximum(found, MIN_PROBABILITY))

@@ -1,4 +1,4 @@
-"""What the soft mixtures for classes and for values share: parameters, learners, resuming."""
+"""The base of soft mixtures: parameters, learners, resuming."""
 
 from abc import abstractmethod
 from copy import deepcopy
@@ -16,76 +16,67 @@ from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.soft.criteria import Criterion
 from widemargin.mixtures.soft.em import EMLearner
-from widemargin.mixtures.soft.gradient import GradientLearner, Steps
+from widemargin.mixtures.soft.gradient import AdamState, GradientLearner
 from widemargin.mixtures.soft.mixture import SoftMixture
 from widemargin.mixtures.soft.network import TRANSFERS, Layout
 from widemargin.training.estimators import Examples, IterativeModel
 from widemargin.training.loop import Learner
 
-AUTO_UNITS = 50  # of an expert and of the gater, for stochastic gradient; EM has linear ones
+AUTO_UNITS = 50  # hidden units of each expert and of the gater with solver="gradient"
 
 _UNITS = [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")]
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 SOFT_CONSTRAINTS: dict[str, Any] = {
     "n_experts": [_AT_LEAST_ONE],
-    "n_hidden": _UNITS,
-    "gater_units": _UNITS,
+    "n_units": _UNITS,
+    "n_gater_units": _UNITS,
     "activation": [StrOptions(set(TRANSFERS))],
     "criterion": [StrOptions({"likelihood", "mse"})],
     "solver": [StrOptions({"gradient", "em"})],
     "expert": [HasMethods(["fit", "predict"]), None],
-    "alpha": [Interval(Real, 0, None, closed="left")],
+    "mu": [Interval(Real, 0, None, closed="left")],
     "batch_size": [_AT_LEAST_ONE],
-    "learning_rate": [StrOptions({"constant", "linear", "cosine", "one_cycle"})],
-    "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "schedule": [StrOptions({"constant", "linear", "cosine", "one_cycle"})],
     "scaling": SCALING_CONSTRAINT,
     "dtype": [StrOptions({"float32", "float64"})],
     "n_jobs": [Integral, None],
 }
 
 
-def trains_online(model: "SoftMixtureModel") -> bool:
-    """Whether there is a `partial_fit`."""
-    if model.solver == "em":
-        raise AttributeError(
-            "solver='em' needs all examples at once and has no partial_fit; use solver='gradient'"
-        )
-    return True
-
-
 class SoftMixtureModel(IterativeModel):
     """Base of soft mixtures of experts."""
 
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
-        *("n_experts", "n_hidden", "gater_units", "activation", "criterion", "solver", "expert"),
+        *("n_experts", "n_units", "n_gater_units", "activation", "criterion", "solver", "expert"),
         *("scaling", "dtype"),
     )
 
-    #: What an expert must have, and what it is then called.
+    #: The method that a given expert must have.
     _expert_method: ClassVar[str]
 
     # ------------------------------------------------------------ what a model must provide
 
     @abstractmethod
     def _soft_criterion(self) -> Criterion:
-        """What is minimised; it knows what the mixture says, too."""
+        """What is minimised; it also computes the scores of the mixture."""
 
     @abstractmethod
     def _n_outputs(self) -> int:
-        """C, of each expert."""
+        """The number of outputs of each expert, C."""
 
     def _n_variances(self) -> int:
         return 0
 
-    def _shares(self) -> FloatArray | None:
-        """How squared errors are counted, for a regression."""
+    def _error_scale(self) -> FloatArray | None:
+        """Factors of the squared errors of each target, for a regression."""
         return None
 
     # --------------------------------------------------------------------------- interface
 
     def gates(self, X: ArrayLike) -> FloatArray:
-        """g_k(x): how much each expert counts; positive, and their sum is 1.
+        """The weight g_k(x) of each expert; positive, and each row adds up to one.
 
         Parameters
         ----------
@@ -103,11 +94,18 @@ class SoftMixtureModel(IterativeModel):
     # ----------------------------------------------------------------------------- helpers
 
     def _rate(self) -> tuple[str, float, float, float]:
-        return (self.learning_rate, self.learning_rate_init, 0.0, 0.0)
+        return (self.schedule, self.learning_rate, 0.0, 0.0)
+
+    def _require_online(self) -> None:
+        if self.solver == "em":
+            raise AttributeError(
+                "solver='em' needs all examples at once and has no partial_fit; use "
+                "solver='gradient'"
+            )
 
     @property
     def _has_given_experts(self) -> bool:
-        """Of the fitted model, or of the one that is to be fitted."""
+        """Whether experts are given, in the fitted model or else in the parameters."""
         sizes = getattr(self, "_sizes", None)
         return self.expert is not None if sizes is None else bool(sizes["given"])
 
@@ -120,8 +118,8 @@ class SoftMixtureModel(IterativeModel):
             inputs=int(self.n_features_in_),
             experts=int(self.n_experts),
             outputs=self._n_outputs(),
-            hidden=self._units("n_hidden"),
-            gater=self._units("gater_units"),
+            hidden=self._units("n_units"),
+            gater=self._units("n_gater_units"),
             transfer=self.activation,
             variances=self._n_variances(),
             given=self.expert is not None,
@@ -165,33 +163,32 @@ class SoftMixtureModel(IterativeModel):
             for stale in ("experts_", "_sizes"):
                 self.__dict__.pop(stale, None)
             mixture = self._first_mixture(random)
-        shares = self._shares()
         if self.solver == "em":
             return EMLearner(
                 examples,
                 mixture,
-                decay=self.alpha,
+                mu=self.mu,
                 n_jobs=self.n_jobs,
                 random=None if resume else random,
                 updates=self.n_updates_,
-                variance_shares=shares,
+                error_scale=self._error_scale(),
             )
         return GradientLearner(
             examples,
             mixture,
             self._steps(mixture, resume=resume),
             batch=int(self.batch_size),
-            decay=self.alpha,
+            mu=self.mu,
             threads=thread_count(self.n_jobs),
-            variance_shares=shares,
+            error_scale=self._error_scale(),
         )
 
-    def _steps(self, mixture: SoftMixture, *, resume: bool) -> Steps:
+    def _steps(self, mixture: SoftMixture, *, resume: bool) -> AdamState:
         if not resume:
-            return Steps(np.zeros_like(mixture.parameters), np.zeros_like(mixture.parameters))
+            return AdamState(np.zeros_like(mixture.parameters), np.zeros_like(mixture.parameters))
         s = self._state
         first, second = s["first"].copy(), s["second"].copy()
-        return Steps(first, second, s["count"], self.n_updates_, s["rows"], s["weight"])
+        return AdamState(first, second, s["count"], self.n_updates_, s["rows"], s["weight"])
 
     def _check_choices(self) -> None:
         if self.solver == "em" and self.criterion != "likelihood":
@@ -199,21 +196,21 @@ class SoftMixtureModel(IterativeModel):
                 f"solver='em' maximises the likelihood; criterion={self.criterion!r} needs "
                 "solver='gradient'"
             )
-        if self.learning_rate_init * self.alpha >= 1.0 and self.solver == "gradient":
+        if self.learning_rate * self.mu >= 1.0 and self.solver == "gradient":
             raise ValueError(
-                f"learning_rate_init={self.learning_rate_init:.6g} times alpha={self.alpha:.6g} "
-                "is 1 or more: every step would undo the weights; lower one of them"
+                f"learning_rate={self.learning_rate:.6g} times mu={self.mu:.6g} is 1 or more: "
+                "each step would cancel the weights; lower one of them"
             )
         if self.expert is None:
             return
         if self.solver != "em":
             raise ValueError(
-                "expert is for solver='em'; with solver='gradient' experts are networks of "
-                "n_hidden units"
+                "expert needs solver='em'; with solver='gradient' experts are networks of n_units "
+                "hidden units"
             )
         method = self._expert_method
         if not hasattr(self.expert, method):
-            raise ValueError(f"expert={self.expert!r} has no {method}; experts of EM need it")
+            raise ValueError(f"expert={self.expert!r} has no {method}, which experts of EM need")
         if not has_fit_parameter(self.expert, "sample_weight"):
             raise ValueError(
                 f"expert={self.expert!r} takes no sample_weight in fit; EM weights examples by "

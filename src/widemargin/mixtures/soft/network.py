@@ -1,8 +1,9 @@
-r"""The networks of a soft mixture as one: hidden layers of all experts and of the gater together.
+r"""The networks of a soft mixture as one network.
 
 With K experts of N hidden units and a gater of M, the first layer is one matrix of K·N + M
-columns, so that a batch is one large matrix product forth and one back. Without hidden units the
-first layer holds the outputs themselves. `widemargin.reference.soft_mixture` has the experts apart.
+columns. So the forward pass of a batch is one large matrix product, and so is the backward pass.
+Without hidden units, the first layer computes the outputs. `widemargin.reference.soft_mixture`
+keeps the networks separate.
 """
 
 import math
@@ -21,8 +22,8 @@ TRANSFERS = ("tanh", "relu")
 Weights = dict[str, NDArray[Any]]
 
 
-class Pass(NamedTuple):
-    """Values of the first layer, soft-max inputs of the gates, and outputs of the experts."""
+class ForwardPass(NamedTuple):
+    """Values of the first layer, softmax inputs of the gates, and outputs of the experts."""
 
     first: NDArray[Any]  # (L, columns)
     logits: NDArray[Any]  # (L, K)
@@ -31,16 +32,16 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes, and where each matrix lies in the one array of parameters."""
+    """Sizes of the networks, and the place of each matrix in the array of parameters."""
 
     inputs: int
     experts: int  # K
     outputs: int  # C of each expert
-    hidden: int  # N of each expert; 0: linear ones
-    gater: int  # M; 0: a linear one
+    hidden: int  # N of each expert; 0 for linear experts
+    gater: int  # M; 0 for a linear gater
     transfer: str
-    variances: int = 0  # logarithms of variances, of Gaussian experts
-    given: bool = False  # experts are other estimators: only the gater is a network
+    variances: int = 0  # number of variances of Gaussian experts
+    given: bool = False  # whether experts are other estimators, and only the gater a network
 
     @property
     def expert_columns(self) -> int:
@@ -67,7 +68,7 @@ class Layout:
         return sum(map(math.prod, self.shapes.values()))
 
     def views(self, parameters: NDArray[Any]) -> Weights:
-        """The matrices as parts of the array."""
+        """The matrices as views of the array."""
         found, first = {}, 0
         for name, shape in self.shapes.items():
             end = first + math.prod(shape)
@@ -77,11 +78,11 @@ class Layout:
 
     @staticmethod
     def decayed(weights: Weights) -> list[NDArray[Any]]:
-        """What weight decay shrinks: neither biases nor variances."""
+        """The matrices with weight decay: neither biases nor variances."""
         return [weights[name] for name in ("first", "experts", "gater") if name in weights]
 
     def start(self, random: np.random.RandomState, dtype: ArrayLike) -> NDArray[Any]:
-        """Uniform first weights and biases (Glorot and Bengio, 2010), a network at a time."""
+        """Uniform first weights and biases of each network (Glorot and Bengio, 2010)."""
         parameters = np.zeros(self.n_parameters)
         weights, E = self.views(parameters), self.expert_columns
 
@@ -99,21 +100,21 @@ class Layout:
             fill(weights["gater"], weights["gater_bias"], self.gater, self.experts)
         return parameters.astype(dtype)
 
-    # ------------------------------------------------------------------------- forth and back
+    # ------------------------------------------------------------------- forward and backward
 
     def _split(self, columns: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Views of an array of first-layer columns: (L, K, N or C) of the experts, the gater's."""
+        """Views of first-layer columns: those of the experts, (L, K, N or C), and the gater's."""
         E = self.expert_columns
         experts = columns[:, :E].reshape(len(columns), self.experts, -1) if E else columns[:, :0]
         return experts, columns[:, E:]
 
     def _hidden_columns(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """A view of the columns that are hidden units, which are neighbours."""
+        """A view of the columns that are hidden units, which are contiguous."""
         E = self.expert_columns
         first = 0 if self.hidden and not self.given else E
         return columns[:, first : None if self.gater else E]
 
-    def forward(self, weights: Weights, panel: Panel) -> Pass:
+    def forward(self, weights: Weights, panel: Panel) -> ForwardPass:
         first = panel.times(weights["first"], weights["first_bias"])
         units = self._hidden_columns(first)
         if self.transfer == "tanh":
@@ -127,17 +128,17 @@ class Layout:
             outputs = by_expert.transpose(1, 0, 2)
         if "gater" in weights:
             logits = logits @ weights["gater"] + weights["gater_bias"]
-        return Pass(first, logits, outputs)
+        return ForwardPass(first, logits, outputs)
 
     def backward(
         self,
         weights: Weights,
         panel: Panel,
-        done: Pass,
+        done: ForwardPass,
         slopes: tuple[NDArray[Any], NDArray[Any]],
         gradient: Weights,
     ) -> None:
-        """Adds to the gradient, from the derivatives in the gater's and the experts' outputs."""
+        """Adds to the gradient, from the derivatives by the outputs of gater and experts."""
         of_logits, of_outputs = slopes
         hidden, gater_hidden = self._split(done.first)
         delta = np.empty_like(done.first)

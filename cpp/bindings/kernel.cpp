@@ -1,0 +1,139 @@
+// widemargin._core, kernels: examples in blocks, expansions, and the dual perceptron.
+#include "kernel.hpp"
+
+#include <numeric>
+
+#include "rows.hpp"
+
+namespace widemargin {
+namespace {
+
+KernelFunction kernel_of(const std::string& name, double gamma, double coef0, int degree) {
+    static const std::pair<const char*, KernelName> names[] = {
+        {"linear", KernelName::linear},
+        {"poly", KernelName::poly},
+        {"rbf", KernelName::rbf},
+        {"sigmoid", KernelName::sigmoid},
+    };
+    return {named("kernel", name, names), gamma, coef0, degree};
+}
+
+using Order = Vector<const std::int64_t>;
+
+// Sets that share one encoding, so that rows of one can be computed over another.
+std::vector<KernelExamples> pack_examples(const std::string& name, double gamma, double coef0,
+                                          int degree, std::optional<bool> double_precision,
+                                          const std::vector<std::tuple<RowsHandle, Order>>& sets) {
+    require(!sets.empty(), "there are no examples to pack");
+    const KernelFunction kernel = kernel_of(name, gamma, coef0, degree);
+    require(degree >= 0, "degree must not be negative");
+    std::vector<Selection> selections;
+    for (const auto& [rows, order] : sets) {
+        const Rows& x = rows.view();
+        require_plain(x);
+        require_order(order, x);
+        require(order.shape(0) > 0, "a set of examples is empty");
+        require(x.width == std::get<0>(sets.front()).view().width,
+                "the sets differ in their number of inputs");
+        selections.push_back({&x, order.data(), order.shape(0)});
+    }
+    nb::gil_scoped_release release;
+    const Encoding encoding = choose_encoding(kernel, selections, double_precision);
+    std::vector<KernelExamples> packed;
+    for (const Selection& selection : selections) {
+        packed.push_back({kernel, std::make_shared<PackedExamples>(selection, encoding)});
+    }
+    return packed;
+}
+
+// out[o] = sum over rows of coef[o][row] k(row, x)
+void expand(const KernelExamples& rows, Matrix<const double> coef, const KernelExamples& x,
+            Matrix<double> out, int threads) {
+    const PackedView &from = rows.packed->view(), &at = x.packed->view();
+    require(from.double_precision == at.double_precision && from.width == at.width &&
+                from.words == at.words && from.groups == at.groups &&
+                (from.values == nullptr) == (at.values == nullptr),
+            "the two sets were not packed together");
+    require(coef.shape(1) == from.count, "coef must have one column per row");
+    require(out.shape(0) == coef.shape(0) && out.shape(1) == at.count, "out has the wrong shape");
+    nb::gil_scoped_release release;
+    const std::size_t outputs = coef.shape(0), stride = rounded_to_blocks(at.count);
+    std::vector<std::int64_t> every(from.count);
+    std::iota(every.begin(), every.end(), 0);
+    std::vector<double> f(outputs * stride, 0.0);
+    constexpr std::size_t rows_at_once = 4096;
+    std::vector<double> some_coef;
+    for (std::size_t first = 0; first < from.count; first += rows_at_once) {
+        const std::size_t n = std::min(rows_at_once, from.count - first);
+        some_coef.resize(outputs * n);
+        for (std::size_t o = 0; o < outputs; ++o) {
+            std::copy_n(coef.data() + o * from.count + first, n, some_coef.data() + o * n);
+        }
+        loops().kernel_rows(rows.kernel, {&from, every.data() + first, n}, at,
+                            {.first = 0,
+                             .last = x.packed->blocks(),
+                             .outputs = outputs,
+                             .coef = some_coef.data(),
+                             .f = f.data(),
+                             .stride = stride,
+                             .threads = at_most_one_per_cpu(threads)});
+    }
+    for (std::size_t o = 0; o < outputs; ++o) {
+        std::copy_n(f.data() + o * stride, at.count, out.data() + o * at.count);
+    }
+}
+
+TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector<double> b,
+                             Matrix<double> step, Vector<const double> y,
+                             std::optional<Vector<const double>> weights, bool one_against_rest,
+                             const std::string& criterion, double parameter, double rate,
+                             double bias_rate) {
+    const std::size_t count = tile.shape(0), outputs = f.shape(1);
+    require(tile.shape(1) == count, "tile must be square");
+    require(f.shape(0) == count && y.shape(0) == count, "f and y must have one entry per example");
+    require(step.shape(0) == count && step.shape(1) == outputs, "step must have the shape of f");
+    require(b.shape(0) == outputs, "b must have one entry per output");
+    require(!weights || weights->shape(0) == count, "weights must have one entry per example");
+    require(one_against_rest || outputs == 1, "several outputs need one_against_rest");
+    const DualPerceptronChunk chunk{
+        .tile = tile.data(),
+        .count = count,
+        .outputs = outputs,
+        .y = y.data(),
+        .weights = data_or_null(weights),
+        .targets = one_against_rest ? Targets::one_against_rest : Targets::values,
+        .criterion = criterion_of(criterion, parameter),
+        .rate = rate,
+        .bias_rate = bias_rate,
+        .f = f.data(),
+        .b = b.data(),
+        .step = step.data()};
+    nb::gil_scoped_release release;
+    return as_tuple(loops().kernel_perceptron(chunk));
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& m) {
+    nb::class_<KernelExamples>(m, "KernelExamples")
+        .def_prop_ro("double_precision",
+                     [](const KernelExamples& x) { return x.packed->view().double_precision; })
+        .def_prop_ro("layout", [](const KernelExamples& x) {
+            const PackedView& view = x.packed->view();
+            nb::dict d;
+            d["sparse"] = view.values != nullptr;
+            d["inputs"] = view.width;
+            d["words"] = view.words;
+            d["groups"] = view.groups;
+            d["bytes"] = x.packed->bytes();
+            return d;
+        });
+    m.def("pack_examples", &pack_examples, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a,
+          "double_precision"_a.none(), "sets"_a);
+    m.def("expand", &expand, "rows"_a, "coef"_a, "x"_a, "out"_a.noconvert(), "threads"_a);
+    m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
+          "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,
+          "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a);
+}
+
+}  // namespace widemargin

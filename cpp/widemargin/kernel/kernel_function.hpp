@@ -1,0 +1,45 @@
+// k(x, x') from the inner product or the squared distance of two examples, in registers.
+#pragma once
+
+#include "widemargin/base/lanes.hpp"
+#include "widemargin/kernel/types.hpp"
+
+namespace widemargin::WIDEMARGIN_ISA {
+
+template <class T>
+[[gnu::always_inline]] inline Real<T> power(Real<T> base, int degree) {
+    Real<T> result = all<T>(1);
+    for (; degree > 0; degree >>= 1) {
+        if (degree & 1) result *= base;
+        base *= base;
+    }
+    return result;
+}
+
+// tanh(x) = sign(x) (1 - e) / (1 + e) with e = exp(-2|x|)
+template <class T>
+[[gnu::always_inline]] inline Real<T> hyperbolic_tangent(Real<T> x) {
+    constexpr T two_log2_e = static_cast<T>(2.88539008177792681471984936200378427L);
+    const Real<T> size = larger<T>(x, -x);
+    const Real<T> e = exp2_of_negative<T>(size * -two_log2_e);
+    const Real<T> value = (T{1} - e) / (T{1} + e);
+    return x < Real<T>{} ? -value : value;
+}
+
+// `sum` is the squared distance for rbf, the inner product otherwise.
+template <class T, KernelName name>
+[[gnu::always_inline]] inline Real<T> finish(Real<T> sum, const KernelFunction& kernel) {
+    if constexpr (name == KernelName::rbf) {
+        constexpr double log2_e = 1.44269504088896340735992468100189214;
+        return exp2_of_negative<T>(sum * static_cast<T>(-kernel.gamma * log2_e));
+    } else if constexpr (name == KernelName::linear) {
+        return sum;
+    } else {
+        const auto gamma = static_cast<T>(kernel.gamma), coef0 = static_cast<T>(kernel.coef0);
+        const Real<T> inner = sum * gamma + coef0;
+        return name == KernelName::poly ? power<T>(inner, kernel.degree)
+                                        : hyperbolic_tangent<T>(inner);
+    }
+}
+
+}  // namespace widemargin::WIDEMARGIN_ISA
