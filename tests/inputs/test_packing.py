@@ -69,7 +69,7 @@ def test_packed_rows_check_what_they_get():
         pack(8)
     with pytest.raises(ValueError, match="permutation"):
         pack(1000, places=np.array([0, 1, 1], dtype=np.int32))
-    with pytest.raises(ValueError, match="block"):
+    with pytest.raises(ValueError, match="dense_inputs"):
         pack(1000, block=4)
     with pytest.raises(ValueError, match="classes"):
         pack(1000, y=0.1)  # a float would round it

@@ -31,7 +31,7 @@ def test_the_sum_is_zero_within_bounds(squared, labels, at_bounds):
 
 
 def test_all_examples_at_their_bounds():
-    """As many of both classes, and so small a C that no β is free."""
+    """Equally many examples of both classes, and a C so small that no β is free."""
     C = 1e-4 / 3
     options = {"loss": "hinge", "dual": True, "intercept_scaling": None, "random_state": 0}
     clf = LinearSVC(C=C, **options).fit(X, T)

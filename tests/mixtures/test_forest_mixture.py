@@ -44,5 +44,5 @@ def test_tuning_finds_a_better_expert_than_the_default(forest):
 
 
 def test_the_tables_name_their_models():
-    with pytest.raises(ValueError, match="which have uniform, global-150"):
+    with pytest.raises(ValueError, match="use one of uniform, global-150"):
         table_6(models=("none",))

@@ -189,5 +189,5 @@ def test_a_likelihood_has_one_value_per_expert():
 def test_an_unknown_criterion_is_refused():
     problem = Problem(1, "mse")
     problem.name = "margin"
-    with pytest.raises(ValueError, match="unknown criterion of a mixture 'margin'"):
+    with pytest.raises(ValueError, match="criterion='margin' is unknown"):
         problem.train(STEPS["adam"])

@@ -26,7 +26,11 @@ BASE_CLASSES = {
     "NetworkModel": "the fit of multi-layer perceptrons",
     "SoftMixtureModel": "the fit of soft mixtures",
     "StandardizedRegressor": "the scaling of targets",
-    "_KernelRegressor": "predictions of SVR and NuSVR",
+    "CertifiedMachine": "the fit of exact machines",
+    "ChosenKernelMachine": "the choice of C and gamma of kernel machines",
+    "ChosenMachine": "the choice of C by validation",
+    "DropInNetwork": "parameters of MLPClassifier and MLPRegressor",
+    "KernelRegressor": "predictions of SVR and NuSVR",
 }
 
 

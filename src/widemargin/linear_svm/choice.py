@@ -63,8 +63,8 @@ class LinearSVCCV(ChosenMachine, LinearSVC):
     >>> from widemargin import LinearSVCCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = LinearSVCCV(Cs=[0.001, 0.01, 0.1, 1.0], scaling="standard").fit(X, y)
-    >>> clf.scores_.shape, clf.C_, round(clf.best_score_, 3)
-    ((4, 5), 0.1, 0.977)
+    >>> clf.scores_.shape, clf.C_, clf.best_score_ > 0.97
+    ((4, 5), 0.1, True)
     """
 
     _machine: ClassVar[type[Any]] = LinearSVC
@@ -164,8 +164,8 @@ class LinearSVRCV(ChosenMachine, LinearSVR):
     >>> from widemargin import LinearSVRCV
     >>> X, y = load_diabetes(return_X_y=True)
     >>> reg = LinearSVRCV(Cs=[0.1, 1.0, 10.0, 100.0], scaling="standard").fit(X, y)
-    >>> reg.scores_.shape, round(reg.best_score_, 2)
-    ((4, 5), 0.48)
+    >>> reg.scores_.shape, reg.best_score_ > 0.45
+    ((4, 5), True)
     """
 
     _machine: ClassVar[type[Any]] = LinearSVR

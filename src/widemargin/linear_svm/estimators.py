@@ -98,7 +98,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         Whether the gap is at most `tol` times the cost.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding hides
-        what is left to gain.
+        the remaining gap.
     solver_ : str
         The solver that found the solution: "dual", "interior", or "dual, interior" if the problems
         of several classes differ.

@@ -58,7 +58,7 @@ def linear_svm_path(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> path = linear_svm_path(X, y, [0.01, 0.1, 1.0], loss="hinge", scaling="standard")
     >>> path.primal_objective.round(1)
-    array([ 0.9,  4.3, 26.5])
+    array([ 0.9,  4.4, 26.5])
     >>> path.models[1].C
     0.1
     """

@@ -241,7 +241,7 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
     >>> X = np.random.default_rng(0).uniform(0, 6, size=(100, 1))
     >>> reg = SVRCV(Cs=[0.1, 1.0, 10.0], gamma=[0.1, 1.0]).fit(X, np.sin(X[:, 0]))
     >>> reg.scores_.shape, reg.gamma_, reg.best_score_ > 0.9
-    ((2, 3, 5), 1.0, True)
+    ((2, 3, 5), 0.1, True)
     """
 
     _kind: ClassVar[str] = "epsilon_svr"

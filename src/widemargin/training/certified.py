@@ -268,7 +268,7 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     # ---------------------------------------------------------------------------------- summary
 
     def _warn(self, problems: ProblemSet, solutions: Sequence[Solution]) -> None:
-        """What is left to gain and what to do, when a fit did not end by itself."""
+        """The remaining gap and what to do, for a fit that stopped early."""
         reason, name = self.stop_reason_, type(self).__name__
         if reason in ("tol", "callback"):
             return
@@ -280,7 +280,7 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             "interrupted": f"was interrupted after {self.fit_time_:.1f} s",
             "time_limit": f"reached time_limit={self.time_limit} s",
             "max_iter": f"reached max_iter={self.max_iter}",
-            "rounding": f"cannot reach tol={self.tol}, because rounding hides what is left to gain",
+            "rounding": f"cannot reach tol={self.tol}, because rounding hides the remaining gap",
             "shrunk": "set aside examples that do not satisfy the conditions",
         }[reason]
         advice = [self._remedies[reason]] if reason in self._remedies else []
