@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from behaviour_models import DASK, GATERS, MODELS, PATHS, RENAMED, STREAMED, new
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_outlier_detector, is_regressor
 from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
@@ -77,7 +77,7 @@ def fits(model, named, default):
     arguments = inspect.signature(model.fit).parameters
     if "sample_weight" in arguments:
         yield "weighted", clone(model).fit(X, y, sample_weight=weights), held
-    if "X_val" in arguments:
+    if "X_val" in arguments and not is_outlier_detector(model):
         stopped = {"early_stopping": True} if "early_stopping" in model.get_params() else {}
         watched = clone(model).set_params(**stopped)
         yield "validated", watched.fit(X, y, X_val=held, y_val=y_held), held

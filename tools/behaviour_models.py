@@ -18,24 +18,34 @@ def new(name, **params):
 
 # --------------------------------------------------------------------- what is fitted: names here
 
-RENAMED = {}  # name of an attribute today: the name under which it is recorded
+RENAMED = {  # name of an attribute today: the name under which it is recorded
+    "geometric_margin_": "margin_",
+    "feature_offset_": "feature_mean_",
+}
 
 SGD = {"solver": "sgd", "learning_rate": "invscaling", "learning_rate_init": 0.05, "momentum": 0.5}
-NETWORK = {**SGD, "hidden_layer_sizes": (10, 5), "mu": 1e-3, "nu": 1e-4, "batch_size": 20}
-LAST = {"solver": "adamw", "learning_rate": "one_cycle", "alpha": 0.01, "max_iter": 20}
-SOFT = {"n_experts": 3, "n_hidden": 5, "gater_units": 4, "max_iter": 20}
-SOFT_STEPS = {"learning_rate": "one_cycle", "learning_rate_init": 0.01, "activation": "relu"}
-HARD = {"n_experts": 3, "n_iter": 3}
+NETWORK = {
+    **SGD,
+    "hidden_layer_sizes": (10, 5),
+    "alpha": 2e-3,
+    "output_alpha": 0.02,
+    "batch_size": 20,
+}
+LAST = {"solver": "adamw", "learning_rate": "one_cycle", "alpha": 2.0, "max_iter": 20}
+SOFT = {"n_experts": 3, "n_units": 5, "n_gater_units": 4, "max_iter": 20}
+SOFT_STEPS = {"schedule": "one_cycle", "learning_rate": 0.01, "activation": "relu"}
+FREE = {"intercept_scaling": None}  # the intercept is not penalised
+HARD = {"n_experts": 3, "max_iter": 3}
 
 
 def gater():
-    return new("mixtures.MLPGater", hidden_layer_sizes=(5,), learning_rate_init=0.1, max_iter=5)
+    return new("mixtures.MLPGater", hidden_layer_sizes=(5,), learning_rate=0.1, max_iter=5)
 
 
 # (label, class, parameters); the first of each class has its defaults
 MODELS = [
     ("Perceptron/default", "Perceptron", {}),
-    ("Perceptron/mean", "Perceptron", {"average": True, "standardize": True, "eta0": 0.5}),
+    ("Perceptron/mean", "Perceptron", {"average": True, "scaling": "standard", "eta0": 0.5}),
     ("Perceptron/map", "Perceptron", {"feature_map": "polynomial", "early_stopping": True}),
     ("MarginPerceptron/default", "MarginPerceptron", {}),
     (
@@ -47,20 +57,20 @@ MODELS = [
     (
         "MarginPerceptron/raw",
         "MarginPerceptron",
-        {"standardize": False, "schedule": "invscaling", "class_weight": "balanced"},
+        {"scaling": None, "schedule": "invscaling", "class_weight": "balanced"},
     ),
-    ("SGDSVM/default", "SGDSVM", {}),
+    ("SGDSVM/default", "SGDSVC", {}),
     (
         "SGDSVM/last",
-        "SGDSVM",
+        "SGDSVC",
         {"mu": 0.01, "learning_rate": 0.1, "schedule": "decay", "decay": 0.2, "average": False},
     ),
-    ("SGDSVM/map", "SGDSVM", {"feature_map": "fourier", "schedule": "constant", "max_iter": 20}),
+    ("SGDSVM/map", "SGDSVC", {"feature_map": "fourier", "schedule": "constant", "max_iter": 20}),
     ("KernelPerceptron/default", "KernelPerceptron", {}),
     (
         "KernelPerceptron/poly",
         "KernelPerceptron",
-        {"kernel": "poly", "degree": 2, "coef0": 1.0, "radius": 0.5, "standardize": False},
+        {"kernel": "poly", "degree": 2, "coef0": 1.0, "radius": 0.5, "scaling": None},
     ),
     ("SVC/default", "SVC", {}),
     ("SVC/linear", "SVC", {"kernel": "linear", "multi_class": "ovr", "max_iter": 2000}),
@@ -91,48 +101,60 @@ MODELS = [
         {"Cs": [0.1, 1.0], "gamma": [0.1, "scale"], "cv": 3, "probability": True}
         | {"scoring": "balanced_accuracy"},
     ),
+    ("SVRCV/default", "SVRCV", {}),
     ("LinearSVC/default", "LinearSVC", {}),
     (
         "LinearSVC/hinge",
         "LinearSVC",
-        {"loss": "hinge", "C": 10.0, "standardize": True, "class_weight": "balanced"},
+        {"loss": "hinge", "C": 10.0, **FREE, "scaling": "standard", "class_weight": "balanced"},
     ),
-    ("LinearSVC/primal", "LinearSVC", {"dual": False, "standardize": True}),
-    ("LinearSVC/dual", "LinearSVC", {"dual": True, "intercept_scaling": 1.0, "standardize": True}),
+    ("LinearSVC/primal", "LinearSVC", {"dual": False, **FREE, "scaling": "standard"}),
+    (
+        "LinearSVC/dual",
+        "LinearSVC",
+        {"dual": True, "intercept_scaling": 1.0, "scaling": "standard"},
+    ),
     (
         "LinearSVC/crammer_singer",
         "LinearSVC",
-        {"multi_class": "crammer_singer", "standardize": True},
+        {"multi_class": "crammer_singer", **FREE, "scaling": "standard"},
     ),
     ("LinearSVR/default", "LinearSVR", {}),
     (
         "LinearSVR/squared",
         "LinearSVR",
-        {"loss": "squared_epsilon_insensitive", "epsilon": 0.1, "dual": False, "standardize": True},
+        {
+            **FREE,
+            "loss": "squared_epsilon_insensitive",
+            "epsilon": 0.1,
+            "dual": False,
+            "scaling": "standard",
+        },
     ),
     ("LinearSVR/no_bias", "LinearSVR", {"fit_intercept": False, "dual": True, "epsilon": 0.1}),
     ("LinearSVCCV/default", "LinearSVCCV", {}),
     (
         "LinearSVCCV/hinge",
         "LinearSVCCV",
-        {"Cs": [0.1, 1.0], "cv": 3, "loss": "hinge", "standardize": True},
+        {"Cs": [0.1, 1.0], "cv": 3, **FREE, "loss": "hinge", "scaling": "standard"},
     ),
+    ("LinearSVRCV/default", "LinearSVRCV", {}),
     ("MLPClassifier/default", "MLPClassifier", {}),
     (
         "MLPClassifier/margin",
         "MLPClassifier",
-        {**NETWORK, "criterion": "margin", "margin": 0.5, "dtype": "float64", "max_iter": 20},
+        {**NETWORK, "loss": "margin", "margin": 0.5, "dtype": "float64", "max_iter": 20},
     ),
     (
         "MLPClassifier/tanh_mse",
         "MLPClassifier",
-        {**LAST, "criterion": "tanh_mse", "standardize": False, "activation": "hard_tanh"},
+        {**LAST, "loss": "tanh_squared_error", "scaling": None, "activation": "hard_tanh"},
     ),
     ("MLPRegressor/default", "MLPRegressor", {}),
     (
         "MLPRegressor/tube",
         "MLPRegressor",
-        {**NETWORK, "criterion": "epsilon_insensitive", "tube": 0.2, "max_iter": 20},
+        {**NETWORK, "loss": "epsilon_insensitive", "tube": 0.2, "max_iter": 20},
     ),
     ("MLPRegressor/cycle", "MLPRegressor", {**LAST, "early_stopping": True, "dtype": "float64"}),
     ("SimpleMLPClassifier/default", "SimpleMLPClassifier", {}),
@@ -155,18 +177,18 @@ MODELS = [
         | {"encoding": "hat", "class_weight": "balanced", "max_iter": 10},
     ),
     ("HatEncoder/default", "HatEncoder", {}),
-    ("HatEncoder/few", "HatEncoder", {"n_knots": 5, "standardize": False}),
+    ("HatEncoder/few", "HatEncoder", {"n_knots": 5, "scaling": None}),
     ("HardMixtureClassifier/default", "HardMixtureClassifier", {}),
-    ("HardMixtureClassifier/three", "HardMixtureClassifier", {**HARD, "scale": "standard"}),
+    ("HardMixtureClassifier/three", "HardMixtureClassifier", {**HARD, "scaling": "standard"}),
     (
         "HardMixtureClassifier/local",
         "HardMixtureClassifier",
-        {**HARD, "gater": "local", "first_partition": "kmeans", "capacity": None},
+        {**HARD, "gater": "local", "first_partition": "kmeans", "balance": None},
     ),
     (
         "HardMixtureClassifier/uniform",
         "HardMixtureClassifier",
-        {**HARD, "gater": "uniform", "scale": None, "capacity": 1.5, "class_weight": "balanced"},
+        {**HARD, "gater": "uniform", "scaling": None, "balance": 1.5, "class_weight": "balanced"},
     ),
     (
         "HardMixtureClassifier/networks",
@@ -177,31 +199,35 @@ MODELS = [
     (
         "HardMixtureClassifier/tuned",
         "HardMixtureClassifier",
-        {"n_experts": 2, "n_iter": 2, "tune": "validation", "gater": "local"},
+        {"n_experts": 2, "max_iter": 2, "tune": "validation", "gater": "local"},
     ),
     (
         "HardMixtureClassifier/classifier",
         "HardMixtureClassifier",
-        {**HARD, "expert": new("LinearSVC", standardize=True), "gater": LogisticRegression()}
+        {
+            **HARD,
+            "expert": new("LinearSVC", scaling="standard", **FREE),
+            "gater": LogisticRegression(),
+        }
         | {"criterion": "likelihood", "gater_rows": 100, "gate_tolerance": 0.0},
     ),
     ("HardMixtureRegressor/default", "HardMixtureRegressor", {}),
     (
         "HardMixtureRegressor/local",
         "HardMixtureRegressor",
-        {**HARD, "gater": "local", "expert": new("LinearSVR", standardize=True)},
+        {**HARD, "gater": "local", "expert": new("LinearSVR", scaling="standard", **FREE)},
     ),
     (
         "HardMixtureRegressor/networks",
         "HardMixtureRegressor",
         {**HARD, "expert": new("MLPRegressor", hidden_layer_sizes=(5,), max_iter=5)}
-        | {"gater": gater(), "scale": "standard"},
+        | {"gater": gater(), "scaling": "standard"},
     ),
     ("MixtureOfExpertsClassifier/default", "MixtureOfExpertsClassifier", {}),
     (
         "MixtureOfExpertsClassifier/mse",
         "MixtureOfExpertsClassifier",
-        {**SOFT, **SOFT_STEPS, "criterion": "mse", "standardize": False, "dtype": "float64"},
+        {**SOFT, **SOFT_STEPS, "criterion": "mse", "scaling": None, "dtype": "float64"},
     ),
     ("MixtureOfExpertsClassifier/em", "MixtureOfExpertsClassifier", {**SOFT, "solver": "em"}),
     ("MixtureOfExpertsRegressor/default", "MixtureOfExpertsRegressor", {}),
@@ -219,14 +245,14 @@ GATERS = [
     (
         "MLPGater/sgd",
         "mixtures.MLPGater",
-        {"hidden_layer_sizes": (), "solver": "sgd", "learning_rate": "cosine", "dtype": "float64"}
-        | {"learning_rate_init": 0.1, "alpha": 1e-3, "standardize": False},
+        {"hidden_layer_sizes": (), "solver": "sgd", "schedule": "cosine", "dtype": "float64"}
+        | {"learning_rate": 0.1, "mu": 1e-3 / 200, "scaling": None},
     ),
     ("GaussianGater/default", "mixtures.GaussianGater", {}),
     (
         "GaussianGater/spherical",
         "mixtures.GaussianGater",
-        {"n_components": 3, "covariance_type": "spherical", "standardize": False},
+        {"n_components": 3, "covariance_type": "spherical", "scaling": None},
     ),
     ("UniformGater/default", "mixtures.UniformGater", {}),
     (
@@ -238,20 +264,20 @@ GATERS = [
 
 # (label, module, function, parameters)
 PATHS = [
-    ("svm_path/default", "", "svm_path", {"n_jobs": 1}),
-    ("linear_svm_path/default", "", "linear_svm_path", {"n_jobs": 1, "random_state": 0}),
+    ("svm_path/default", ".svm", "svm_path", {"n_jobs": 1}),
+    ("linear_svm_path/default", ".linear_svm", "linear_svm_path", {"n_jobs": 1, "random_state": 0}),
     (
         "linear_svm_path/hinge",
-        "",
+        ".linear_svm",
         "linear_svm_path",
-        {"n_jobs": 1, "random_state": 0, "loss": "hinge"},
+        {"n_jobs": 1, "random_state": 0, "loss": "hinge", **FREE},
     ),
 ]
 
 # (label, class, parameters, options of fit_stream)
 STREAMED = [
     ("stream/MarginPerceptron", "MarginPerceptron", {}, {"epochs": 3}),
-    ("stream/SGDSVM", "SGDSVM", {}, {"epochs": 2, "statistics": "first pass"}),
+    ("stream/SGDSVM", "SGDSVC", {}, {"epochs": 2, "statistics": "first pass"}),
     ("stream/MLPClassifier", "MLPClassifier", {"hidden_layer_sizes": (5,)}, {"epochs": 2}),
     ("stream/SimpleMLPClassifier", "SimpleMLPClassifier", {"n_units": 20}, {"epochs": 2}),
 ]
@@ -262,7 +288,7 @@ DASK = [
     (
         "dask/HardMixtureClassifier/local",
         "dask.HardMixtureClassifier",
-        {**HARD, "gater": "local", "capacity": None, "scale": "standard"},
+        {**HARD, "gater": "local", "balance": None, "scaling": "standard"},
         "binary",
     ),
     ("dask/HardMixtureRegressor/mlp", "dask.HardMixtureRegressor", HARD, "smooth"),
