@@ -72,7 +72,7 @@ def files() -> list[Path]:
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     paths = [ROOT / name for name in sorted(filter(None, names.split("\0")))]
     wanted = [p for p in paths if p.suffix in SUFFIXES or p.name == "Makefile"]
-    return [p for p in wanted if p.is_file() and p not in (LIST, ROOT / "tests/test_words.py")]
+    return [p for p in wanted if p.is_file() and p not in (LIST, ROOT / "tests/tools/test_words.py")]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -36,9 +36,9 @@ class Recorder:
 
 
 def seconds_after_ctrl_c(program, *arguments, wait):
-    """Interrupts the fit of a program, and returns how long it then went on.
+    """Interrupts the fit of a program, and returns how long it then continued.
 
-    The program prints "started", the time when `fit` returned, and "went on".
+    The program prints "started", the time when `fit` returned, and "resumed".
     """
     with subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
@@ -57,5 +57,5 @@ def seconds_after_ctrl_c(program, *arguments, wait):
             child.kill()
     assert child.returncode == 0, errors
     returned, last = output.splitlines()
-    assert last == "went on"
+    assert last == "resumed"
     return float(returned) - sent

@@ -127,7 +127,7 @@ def test_small_and_large_C(C, intercept):
 @pytest.mark.parametrize("K", [2, 3, 4])
 @pytest.mark.parametrize("scaling", [1.0, 5.0, None])
 def test_is_what_scikit_learn_finds(K, scaling):
-    """coef_ has one row for two classes; the loss, which has no say, may be any."""
+    """coef_ has one row for two classes; the loss has no effect."""
     X, y = data()
     X, y = X[codes(y) < K], y[codes(y) < K]
     options = {"intercept_scaling": scaling} if scaling else {"fit_intercept": False}

@@ -1,4 +1,4 @@
-"""Crammer and Singer's machine: stopped early, watched, gone on with, stored and loaded."""
+"""Crammer and Singer's machine: stopped early, watched, resumed, stored and loaded."""
 
 import io
 import os
@@ -35,7 +35,7 @@ def slow():
 
 @every_intercept
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
-def test_max_iter_warns_of_the_gap_and_warm_start_goes_on(scaling, container):
+def test_max_iter_warns_of_the_gap_and_warm_start_resumes(scaling, container):
     fitted = machine(max_iter=3, warm_start=True, intercept_scaling=scaling, scaling="standard")
     with pytest.warns(ConvergenceWarning, match=r"max_iter=3: .*duality gap.*tol=0.0001"):
         fitted.fit(container(X), Y)
@@ -93,7 +93,7 @@ assert clf.stop_reason_ == "interrupted", clf.stop_reason_
 assert clf.predict(X[:100]).shape == (100,)
 clf.set_params(time_limit=0.3).fit(X, y)
 assert clf.stop_reason_ == "time_limit"
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 
@@ -137,5 +137,5 @@ def test_stored_models_predict_the_same(tmp_path):
     for again in (pickle.loads(pickle.dumps(fitted)), load(tmp_path / "model")):
         assert_array_equal(again.decision_function(X), fitted.decision_function(X))
         assert again.duality_gap_ == fitted.duality_gap_
-        again.fit(X, Y)  # goes on
+        again.fit(X, Y)  # resumes
         assert again.n_iter_ == 0

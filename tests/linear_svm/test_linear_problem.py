@@ -1,4 +1,4 @@
-"""Feasible β of a linear machine, good points, and examples at the edge of what can be held."""
+"""Feasible β of a linear machine, good points, and extreme examples."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_examples_without_inputs(loss):
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("intercept", [0.0, 4.0, np.inf])
 def test_the_best_point_near_two(squared, labels, intercept):
-    """It costs what it says; none between the two is much better, nor a multiple of one alone."""
+    """Its cost is right; no point between the two is much better, nor a multiple of one of them."""
     target = T if labels else 3.0 * X[:, 0] + 1.0
     epsilon = 0.0 if labels else 0.2
     problem = LinearProblem(
@@ -77,7 +77,7 @@ def test_the_best_point_near_two(squared, labels, intercept):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6, 1e9, 1e12])
 def test_targets_of_any_size(scale, fit_intercept):
-    """Where coordinate descent would not come to an end, the other solver takes over in time."""
+    """Where coordinate descent would take too long, the other solver takes over."""
     y = scale * (X @ [3.0, -1.0, 0.5] + 1.0 + T)
     reg = LinearSVR(fit_intercept=fit_intercept, random_state=0).fit(X, y)
     assert reg.stop_reason_ == "tol"

@@ -71,7 +71,7 @@ def test_auto_takes_the_one_that_is_quicker():
 @every_loss
 @every_solver
 def test_scikit_learn_finds_the_same(loss, solver):
-    """With an intercept that is penalised, as there."""
+    """With a penalised intercept, as in scikit-learn."""
     ours = model(loss, solver, intercept_scaling=1.0).fit(X, targets(loss))
     options = {} if loss.endswith("hinge") else {"epsilon": 0.1}
     theirs = (svm.LinearSVC if loss.endswith("hinge") else svm.LinearSVR)(
@@ -208,7 +208,7 @@ def test_rows_that_are_all_equal(loss, solver, container, fit_intercept, value):
     [(SCORE, 100.0), (np.full(200, 7.0), 0.0), (np.full(200, 7.0), 0.5), (np.zeros(200), 0.0)],
 )
 def test_regression_at_no_cost(loss, solver, y, epsilon):
-    """A tube that holds all targets, or one target only: w = 0 costs nothing."""
+    """A tube that holds all targets, or equal targets: w = 0 costs nothing."""
     fitted = model(loss, solver, epsilon=epsilon, tol=1e-4).fit(X, y)
     assert fitted.converged_
     assert fitted.primal_objective_ == pytest.approx(0.0, abs=1e-5)
@@ -224,7 +224,7 @@ def test_regression_on_one_example(loss, solver):
 
 
 def test_the_corrector_does_not_cycle():
-    """With all of Mehrotra's corrector in every step it would, on these two examples."""
+    """With Mehrotra's full corrector in every step it would cycle on these two examples."""
     rows = np.array([[7.76716668, -3.0], [-7.8777514, -3.0]])
     clf = LinearSVC(loss="hinge", intercept_scaling=1.0, dual=False, tol=1e-8)
     assert clf.fit(rows, [1, -1], sample_weight=[4.0, 1.0]).n_iter_ < 20

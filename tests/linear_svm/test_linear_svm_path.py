@@ -60,7 +60,7 @@ def test_the_optimum_at_every_C(estimator, y, dual, weights):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("dual", [True, False])
 @pytest.mark.parametrize(("intercept", "share"), [(None, 0.7), (1.0, 1.0)])
-def test_fewer_passes_than_fits_that_start_anew(loss, dual, intercept, share):
+def test_fewer_passes_than_fits_that_start_afresh(loss, dual, intercept, share):
     examples = load_digits(n_class=4, return_X_y=True)
     options = {"loss": loss, "dual": dual, "random_state": 0, "scaling": "standard"}
     options["intercept_scaling"] = intercept
@@ -113,8 +113,8 @@ def test_models_of_a_path_are_independent(tmp_path):
         assert_array_equal(again.decision_function(X), first.decision_function(X))
 
 
-def test_models_that_go_on():
-    """A model that was asked to goes on from the solution of its own C."""
+def test_models_that_resume():
+    """With warm_start, a model of a path resumes from the solution of its own C."""
     options = {"loss": "hinge", "intercept_scaling": None, "random_state": 0}
     path = linear_svm_path(X, Y2, [0.1, 1.0], warm_start=True, **options)
     for model in path.models:
@@ -142,7 +142,7 @@ def test_callbacks_see_every_fit():
 
 
 def test_interrupted(ctrl_c):
-    """Ctrl-C ends the path with the C at hand, a usable model that says what is left."""
+    """Ctrl-C ends the path with the C being fitted; that model is usable and tells its gap."""
     many = np.random.default_rng(0)
     hard = many.normal(size=(100_000, 30))
     labels = (hard.sum(axis=1) + 5 * many.normal(size=100_000) > 0).astype(int)

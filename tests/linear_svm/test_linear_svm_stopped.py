@@ -1,4 +1,4 @@
-"""Linear SVMs: stopped early, watched, gone on with, stored and loaded."""
+"""Linear SVMs: stopped early, watched, resumed, stored and loaded."""
 
 import io
 import os
@@ -50,7 +50,7 @@ def cost(fitted):
 
 @every_model
 @every_solver
-def test_max_iter_warns_of_the_gap_and_warm_start_goes_on(name, dual):
+def test_max_iter_warns_of_the_gap_and_warm_start_resumes(name, dual):
     y = targets(name)
     fitted = model(name, dual=dual, max_iter=3, warm_start=True)
     with pytest.warns(
@@ -142,7 +142,7 @@ assert clf.predict(X[:100]).shape == (100,)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 clf.set_params(time_limit=0.3).fit(X, y)
 assert clf.stop_reason_ == "time_limit"
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 
@@ -171,7 +171,7 @@ def test_rounding_ends_the_fit():
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 @pytest.mark.parametrize("size", [1e-9, 1e9])
 def test_targets_of_any_size(loss, size):
-    """The same problem in other units; costs that grow linearly go with C in those."""
+    """The same problem in other units; where the cost grows linearly, C has a unit too."""
     C = 1.0 if loss.startswith("squared") else size
     fitted = LinearSVR(C=C, loss=loss, dual=False).fit(X, size * SCORE)
     plain = LinearSVR(loss=loss, dual=False).fit(X, SCORE)
@@ -269,7 +269,7 @@ def test_stored_models_predict_the_same(name, tmp_path):
         assert_array_equal(again.duality_gap_, fitted.duality_gap_)
         assert again.solver_ == fitted.solver_
         assert again.history_ == fitted.history_
-        again.fit(X, targets(name))  # goes on
+        again.fit(X, targets(name))  # resumes
         assert again.n_iter_ <= fitted.n_iter_
         assert_allclose(output(again, X), output(fitted, X), atol=0.05)
 

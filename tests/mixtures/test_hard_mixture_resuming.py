@@ -218,7 +218,7 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 done = len(clf.history_)
 clf.set_callbacks().set_params(max_iter=1).fit(X, y)
 assert len(clf.history_) == done + 1
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils import validation
 
 import widemargin
 from helpers.committees import MODELS, X, Y, assert_same_model, model, rings, simple
@@ -139,6 +140,21 @@ def test_a_given_encoder_is_cloned_and_used():
     assert clf.coefs_[0].shape[2] == 5 * 6
     by_hand = simple(encoding=HatEncoder(n_knots=None)).fit(X, Y)
     assert by_hand.coefs_[0].shape[2] == 5
+
+
+@pytest.mark.parametrize("encoding", [None, "auto", "hat"])
+def test_inputs_are_validated_once(encoding, monkeypatch):
+    shapes, check = [], validation.check_array
+
+    def counted(array, *arguments, **options):
+        shapes.append(np.shape(array))
+        return check(array, *arguments, **options)
+
+    monkeypatch.setattr(validation, "check_array", counted)
+    clf = simple(encoding=encoding, max_iter=1).fit(X, Y)
+    assert shapes.count(X.shape) == 1
+    clf.predict(X)
+    assert shapes.count(X.shape) == 2
 
 
 def test_wide_data_get_no_hats():

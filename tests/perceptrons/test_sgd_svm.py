@@ -200,7 +200,7 @@ def test_enough_epochs_or_another_aim_are_not():
 def test_epochs_of_earlier_calls_count():
     X, y = load_breast_cancer(return_X_y=True)
     clf = SGDSVC(mu=1e-2, max_iter=30, tol=None, warm_start=True, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="30 epochs in all"):
+    with pytest.warns(ConvergenceWarning, match="30 epochs in total"):
         clf.fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

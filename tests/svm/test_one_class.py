@@ -1,4 +1,4 @@
-"""OneClassSVM: the part ν outside, and scikit-learn's optimum."""
+"""OneClassSVM: the fraction ν outside, and scikit-learn's optimum."""
 
 import numpy as np
 import pytest

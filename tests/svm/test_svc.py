@@ -143,7 +143,7 @@ def test_gamma_is_that_of_scikit_learn():
             assert_allclose(ours.gamma_, sklearn.svm.SVC(gamma=gamma).fit(inputs, Y2)._gamma)
 
 
-# ----------------------------------------------------------------------- optimal, whatever comes
+# ------------------------------------------------------------------- optimal on any problem
 
 
 @st.composite

@@ -45,7 +45,7 @@ def test_the_optimum_at_every_C(estimator, y, weights):
 
 
 @pytest.mark.parametrize(("gamma", "Cs"), [(0.02, np.logspace(-3, 1, 10)), (5.0, CS)])
-def test_fewer_steps_than_fits_that_start_anew(gamma, Cs):
+def test_fewer_steps_than_fits_that_start_afresh(gamma, Cs):
     """Most coefficients at bounds, or most of them free."""
     path = svm_path(X, Y2, Cs, gamma=gamma)
     alone = [SVC(C=C, gamma=gamma).fit(X, Y2) for C in Cs]
@@ -79,7 +79,7 @@ def test_sparse_and_precomputed():
 
 
 def test_interrupted(ctrl_c):
-    """Ctrl-C ends the path with the C at hand, a usable model that says what is left."""
+    """Ctrl-C ends the path with the C being fitted; that model is usable and tells its gap."""
     many = np.random.default_rng(0)
     hard, labels = many.normal(size=(20_000, 20)), many.integers(0, 2, size=20_000)
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))

@@ -1,4 +1,4 @@
-"""Exact kernel machines: stopped early, watched, gone on with, stored and loaded."""
+"""Exact kernel machines: stopped early, watched, resumed, stored and loaded."""
 
 import io
 import os
@@ -59,7 +59,7 @@ def slow():
 
 
 @every_model
-def test_max_iter_warns_of_what_is_left_and_warm_start_goes_on(name):
+def test_max_iter_warns_of_what_is_left_and_warm_start_resumes(name):
     y = targets(name)
     fitted = model(name, max_iter=20, warm_start=True)
     with pytest.warns(
@@ -153,7 +153,7 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 dual = np.sum(clf.dual_objective_[np.isfinite(clf.dual_objective_)]) if y.max() > 1 else 0
 clf.set_params(time_limit=0.5).fit(X, y)
 assert clf.stop_reason_ == "time_limit"
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 
@@ -165,7 +165,7 @@ def test_ctrl_c_stops_a_long_fit_at_once(n_classes):
 
 
 def test_heuristic_shrinking_says_what_it_left():
-    """Without a last look at the examples put aside; what that costs is known."""
+    """The examples set aside are not checked again, but the violation is measured."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(3000, 5))
     y = X[:, 0] * X[:, 1] + 0.5 * generator.normal(size=3000) > 0
@@ -189,7 +189,7 @@ def test_working_sets_of_any_size(size):
 
 
 def test_rounding_that_keeps_the_violation_above_tol_ends_the_fit():
-    """Targets near 1e15 are known to 0.1 only."""
+    """Targets near 1e15 are known only to 0.1."""
     with pytest.warns(ConvergenceWarning, match=r"rounding .*raise tol"):
         fitted = SVR(C=1e15, gamma=0.3).fit(X, 1e15 * SCORE)
     assert fitted.stop_reason_ == "rounding"
@@ -284,7 +284,7 @@ def test_stored_models_predict_the_same(name, tmp_path):
         assert_array_equal(again.kkt_violation_, fitted.kkt_violation_)
         if options:
             assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
-        again.set_params(warm_start=True).fit(X, targets(name))  # goes on
+        again.set_params(warm_start=True).fit(X, targets(name))  # resumes
         assert np.sum(again.n_iter_) <= 0.1 * np.sum(fitted.n_iter_) + 1
 
 

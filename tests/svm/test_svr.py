@@ -101,7 +101,7 @@ def test_the_conditions_hold_on_every_example(problem, epsilon):
 @settings(deadline=None, max_examples=60)
 @given(hard_problems(), st.sampled_from([0.01, 0.5, 0.97, 1.0]))
 def test_nu_from_a_wide_tube_to_a_closed_one(problem, nu):
-    """Whether ε > 0 or ε = 0 is best: nobody does better than LIBSVM's formulation of (ν, C)."""
+    """For an optimal ε > 0 or ε = 0, the dual is at least as high as that of LIBSVM."""
     X, y, weights, C = problem
     model = NuSVR(C=C, nu=nu).fit(X, y, weights)
     assert model.stop_reason_ == "tol"

@@ -98,7 +98,7 @@ def test_weights_count_in_training_and_in_scores(cls):
 
 
 @every_class
-def test_pairs_number_all_rows_whatever_their_weights(cls):
+def test_pairs_number_all_rows_of_any_weight(cls):
     y = targets(cls)
     ours = choice(cls, Cs=[1.0], cv=PAIR).fit(X, y, WEIGHTS)
     alone = machine(cls, 1.0).fit(X[SOME], y[SOME], WEIGHTS[SOME])

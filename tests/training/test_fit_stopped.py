@@ -69,7 +69,7 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 updates = clf.n_updates_
 clf.set_callbacks().set_params(max_iter=1).fit(X, y)
 assert clf.stop_reason_ == "max_iter" and clf.n_updates_ > updates
-print("went on", flush=True)
+print("resumed", flush=True)
 """
 
 

@@ -1,4 +1,4 @@
-"""Platt's sigmoid, pairwise coupling and out-of-fold scores: minima, and scores nobody saw."""
+"""Platt's sigmoid, pairwise coupling and out-of-fold scores."""
 
 import warnings
 
@@ -79,7 +79,7 @@ def test_weight_two_is_an_example_given_twice(intercept):
 
 @settings(max_examples=150, deadline=None)
 @given(wild_scores())
-def test_the_minimum_is_reached_whatever_the_scores(data):
+def test_the_minimum_is_reached_for_any_scores(data):
     f, y, w = data
     A, B = fit_sigmoid(f, y, w, intercept=True)
     assert np.isfinite([A, B]).all()

@@ -139,7 +139,7 @@ def figure_6_1(path: Path | None = None, seed: int = 0) -> list[dict[str, Any]]:
         "linear SVM": [line],
         "Gaussian SVM": [SVC(gamma=5.0, cache_size=1000)],
         "two linear SVMs, linear gater": [
-            clone(mixture).set_params(scale=None, random_state=seed + start) for start in range(5)
+            clone(mixture).set_params(scaling=None, random_state=seed + start) for start in range(5)
         ],
     }
     models, rows = {}, []

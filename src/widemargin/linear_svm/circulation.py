@@ -1,4 +1,4 @@
-"""Flows between classes that are balanced, as free intercepts of many classes ask for."""
+"""Balanced flows between classes, which free intercepts of many classes require."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,8 +12,8 @@ __all__ = ["circulation"]
 def circulation(A: FloatArray) -> FloatArray:
     """Lower a flow from class to class until as much enters each class as leaves it.
 
-    Paths lead from where more leaves to where more enters; along each as much is taken as both
-    ends and all its steps allow.
+    Paths lead from a class that more leaves than enters to one that more enters than leaves. Each
+    path is lowered by as much as its ends and its steps allow.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 r"""Dual coordinate descent for linear support vector machines (linear/dual_epochs.hpp in the core).
 
-The weights swing about their limit from epoch to epoch. Their mean is a better point, as the cost
-is convex, and the best one on the line through both, or a multiple of that, better still.
+The weights oscillate around their limit from epoch to epoch. The cost is convex, so their mean is a
+better point; the best point on the line through both, or a multiple of it, is better still.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,18 +13,24 @@ from widemargin._typing import FloatArray
 from widemargin.linear_svm.forecast import falls_to_come
 from widemargin.linear_svm.problem import Certificate, LinearProblem
 
-__all__ = ["FIRST_CHECK", "FREE", "OPERATIONS_PER_CALL", "Average", "dual_descent"]
+__all__ = [
+    "FIRST_CERTIFICATE_EPOCHS",
+    "FREE_INTERCEPT_SQUARE",
+    "OPERATIONS_PER_CALL",
+    "Average",
+    "dual_descent",
+]
 
-OPERATIONS_PER_CALL = 20_000_000  # some 20 ms of native work
-FIRST_CHECK = 10  # epochs before the first certificate
-CHECKS = 0.3  # of the visits of examples so far: those before the next certificate, about
-LEAST = 1.0  # as many as this times the examples, at least
-NEARER, FURTHER = 0.5, 2.0  # how far from that a forecast of the gap may move it
-RELAXATION = 1.3  # how much further a step goes than to the best β: fewer epochs, as measured
-A_CALL = 30_000.0  # operations that a native call takes, however few examples it has
-PASSES = 50.0  # operations an example of a certificate, about
+OPERATIONS_PER_CALL = 20_000_000  # about 20 ms of native work
+CALL_OPERATIONS = 30_000.0  # the cost of a native call itself
+CERTIFICATE_OPERATIONS = 50.0  # per example, roughly
+FIRST_CERTIFICATE_EPOCHS = 10
+CERTIFICATE_GROWTH = 0.3  # visits until the next certificate, as a fraction of the visits so far
+MIN_CERTIFICATE_PASSES = 1.0  # over all examples, between two certificates
+EARLIEST, LATEST = 0.5, 2.0  # factors by which a forecast may move the next certificate
+RELAXATION = 1.3  # length of a step, relative to the one to the best β; it saves epochs
 NEVER = np.iinfo(np.int64).max
-FREE = 1.0  # the square of the constant input of a free intercept, at first
+FREE_INTERCEPT_SQUARE = 1.0  # of the constant input of a free intercept, at first
 
 
 def dual_descent(
@@ -36,33 +42,33 @@ def dual_descent(
     tol: float = 0.0,
     last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[tuple[Certificate | None, float, int]]:
-    """Epochs from a β within its bounds, in native calls of some 20 ms.
+    """Run epochs from a β within its bounds, in native calls of about 20 ms.
 
     Parameters
     ----------
     problem : LinearProblem
         The problem.
     beta : ndarray of shape (n_samples,)
-        Where to start.
+        The first β.
     intercept : float
-        Where to start, if it is free.
+        The first intercept, if it is free.
     seed : int
-        Of the orders of the examples.
+        The seed of the orders of the examples.
     most : int
         Epochs after which there is a certificate in any case.
     tol : float
-        The relative gap that is wanted: there should be a certificate when it is reached.
+        The relative gap wanted; a certificate should come when it is reached.
     last : callable
-        Whether nothing follows after 0 more epochs: a certificate is then worth its passes.
+        Whether the fit ends after this many more epochs, so that a certificate is due.
 
     Yields
     ------
     certificate : Certificate or None
-        After some epochs.
+        None between two certificates.
     operations : float
-        How much was done since the last time.
+        The cost of the work since the last item.
     done : int
-        How many epochs were completed.
+        How many epochs were completed since the last item.
     """
     examples, count = problem.inputs.training, problem.inputs.count
     columns = [beta, *problem.bounds, problem.target, examples.norms, problem.ridge]
@@ -71,12 +77,12 @@ def dual_descent(
     start = problem.inputs.combine(beta) if beta.any() else np.zeros(problem.inputs.width)
     w = examples.to_core(start)
     free, total = problem.intercept == np.inf, float(beta.sum())
-    square = FREE if free else problem.intercept
+    square = FREE_INTERCEPT_SQUARE if free else problem.intercept
     b = np.array([square * total + (intercept if free else 0.0)])
     course = _core.DualProgress(count, seed, square, free, total)
     average = Average(len(w) + 1)
     at_once = max(1, int(OPERATIONS_PER_CALL / examples.operations))
-    epochs, enough = min(FIRST_CHECK, most), NEVER  # when the next certificate is due
+    epochs, enough = min(FIRST_CERTIFICATE_EPOCHS, most), NEVER  # when the next certificate is due
     schedule = _CertificateSchedule(tol, count)
     while True:
         before = course.epoch
@@ -95,7 +101,7 @@ def dual_descent(
             enough=enough,
             visits=at_once,
         )
-        operations, done = visits * examples.operations + A_CALL, course.epoch - before
+        operations, done = visits * examples.operations + CALL_OPERATIONS, course.epoch - before
         if not course.reached(epochs, enough) and not last(0):
             yield None, operations, done
             continue
@@ -103,7 +109,7 @@ def dual_descent(
         points = [(examples.from_core(v[:-1]), float(v[-1])) for v in (average.mean(now), now)]
         point = problem.best_near(*points)
         certificate = problem.certify(beta.copy(), examples.from_core(w), point)
-        yield certificate, operations + PASSES * count, done
+        yield certificate, operations + CERTIFICATE_OPERATIONS * count, done
         relative = problem.relative(certificate.gap, certificate.primal)
         epochs, enough = most, schedule.due(course.visits, relative)
 
@@ -116,29 +122,29 @@ class _CertificateSchedule:
         self.visits, self.gap = 0, np.inf
 
     def due(self, visits: int, gap: float) -> int:
-        """The number of visits behind which the next certificate should come."""
-        usual = max(LEAST * self.count, CHECKS * visits)
+        """The number of visits after which the next certificate is due."""
+        usual = max(MIN_CERTIFICATE_PASSES * self.count, CERTIFICATE_GROWTH * visits)
         more, fall = usual, self.gap / gap if gap > 0 else 1.0
         if 1.0 < fall < np.inf and 0.0 < self.tol < gap:
             needed = (visits - self.visits) * falls_to_come(gap, fall, self.tol)
-            more = min(max(needed, NEARER * usual), FURTHER * usual)
+            more = min(max(needed, EARLIEST * usual), LATEST * usual)
         self.visits, self.gap = visits, gap
         return visits + int(more)
 
 
 class Average:
-    """The mean of some numbers over the epochs since the last certificate but one."""
+    """The mean of an array over the epochs since the certificate before the last one."""
 
     def __init__(self, size: int) -> None:
-        self.now, self.before = np.zeros(size + 1), np.zeros(size + 1)  # sums of them and of 1
+        self.now, self.before = np.zeros(size + 1), np.zeros(size + 1)  # sums, and counts
 
     def add(self, numbers: FloatArray) -> None:
-        """After an epoch."""
+        """Add the array of an epoch."""
         self.now[:-1] += numbers
         self.now[-1] += 1.0
 
     def mean(self, given: FloatArray) -> FloatArray:
-        """The mean at a certificate; what is given before the first epoch is complete."""
+        """The mean, at a certificate; `given` before the first epoch is complete."""
         total = self.now + self.before
         if total[-1] == 0.0:
             return given

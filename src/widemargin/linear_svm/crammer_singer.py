@@ -1,11 +1,11 @@
 """The sequential dual method for machines of many classes (linear/crammer_singer.hpp in the core).
 
-Free intercepts ask for columns of β whose sums are 0, which no single example can keep. The method
-of multipliers does: an intercept that is penalised for its distance from a centre is one more
-input, and after each epoch the centre moves to where the intercept is.
+Free intercepts require that each column of β sums to 0, which steps of single examples cannot keep.
+The method of multipliers can: an intercept that is penalised for its distance from a centre is one
+more input, and after each epoch the centre moves to the intercept.
 
-The weights swing about their limit from epoch to epoch; their mean is a much better point, as the
-cost is convex.
+The weights oscillate around their limit from epoch to epoch. The cost is convex, so their mean is a
+much better point.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,8 +16,8 @@ from widemargin import _core
 from widemargin._runtime.memory import aligned_zeros
 from widemargin._typing import FloatArray, IntArray
 from widemargin.linear_svm.coordinate_descent import (
-    FIRST_CHECK,
-    FREE,
+    FIRST_CERTIFICATE_EPOCHS,
+    FREE_INTERCEPT_SQUARE,
     OPERATIONS_PER_CALL,
     Average,
 )
@@ -26,13 +26,15 @@ from widemargin.linear_svm.problem import Certificate
 
 __all__ = ["sequential_descent"]
 
-LANES = 4  # classes are filled up to a multiple of it
-A_CLASS = 1.0 / LANES  # operations of a class, where one of a single output is 1
-A_ROW = 5.0  # and for finding the best row, a class
-CHECKS = 1.4  # epochs between certificates grow by this factor
-SAFE = 0.01  # of the largest violation: by how much examples that are put aside satisfy theirs
-SETTLED = 0.3  # of the violation of all examples: what is left when they are looked at again
-UNBALANCED = 0.01  # the part of Σ|β| that the sums may be before the square of `FREE` grows
+LANES = 4  # numbers in a register; the columns of β are padded to a multiple of it
+CLASS_OPERATIONS = 1.0 / LANES  # of a class, relative to those of a single output
+ROW_OPERATIONS = 5.0  # per class, for finding the best row of β
+CERTIFICATE_GROWTH = 1.4  # the epochs between two certificates grow by this factor
+SAFE_DISTANCE = (
+    0.01  # of an example's condition, relative to the largest violation, to set it aside
+)
+SETTLED = 0.3  # once the violation falls by this factor, all examples are visited again
+MAX_IMBALANCE = 0.01  # Σ|column sums| relative to Σ|β|, before the square of the intercept grows
 
 
 def sequential_descent(
@@ -42,34 +44,34 @@ def sequential_descent(
     seed: int,
     last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[tuple[Certificate | None, float, int]]:
-    """Epochs of best rows of β, one example at a time, in native calls of some 20 ms.
+    """Run epochs that set one row of β at a time to its best, in native calls of about 20 ms.
 
     Parameters
     ----------
     problem : MulticlassProblem
         The problem.
     beta : ndarray of shape (n_samples, n_classes)
-        Where to start, feasible but for the sums of its columns.
+        The first β, feasible but for the sums of its columns.
     intercept : ndarray of shape (n_classes,)
-        Where to start, if it is free.
+        The first intercepts, if they are free.
     seed : int
-        Of the orders of the examples.
+        The seed of the orders of the examples.
     last : callable
-        Whether nothing follows after 0 or 1 more epochs: a certificate is then worth its passes.
+        Whether the fit ends after this many more epochs, so that a certificate is due.
 
     Yields
     ------
     certificate : Certificate or None
-        After some epochs.
+        None between two certificates.
     operations : float
-        How much native calls did since the last time.
+        The cost of the native calls since the last item.
     done : int
-        1 after an epoch.
+        1 after an epoch, otherwise 0.
     """
     state, count = _State(problem, beta, intercept), problem.inputs.count
     average = Average(state.numbers.size)
     active, patience, at_first = np.arange(count), np.inf, np.inf
-    epoch, next_check = 0, FIRST_CHECK
+    epoch, next_check = 0, FIRST_CERTIFICATE_EPOCHS
     per_call = max(1, int(OPERATIONS_PER_CALL / state.operations))
     while True:
         order = active.copy()
@@ -88,14 +90,14 @@ def sequential_descent(
         average.add(state.numbers.ravel())
         if len(order) == count:
             at_first = worst
-        if worst <= SETTLED * at_first:  # all of them are looked at again
+        if worst <= SETTLED * at_first:  # visit all examples again
             active, patience = np.arange(count), np.inf
         else:
-            active, patience = np.concatenate(kept), SAFE * worst
+            active, patience = np.concatenate(kept), SAFE_DISTANCE * worst
         if epoch < next_check and not last():
             yield None, 0.0, 1
             continue
-        next_check = max(epoch + 1, int(CHECKS * epoch))
+        next_check = max(epoch + 1, int(CERTIFICATE_GROWTH * epoch))
         w, b = state.machine(state.numbers)
         mean = average.mean(state.numbers.ravel()).reshape(state.numbers.shape)
         points = [problem.point(*one) for one in (state.machine(mean), (w, b))]
@@ -105,16 +107,18 @@ def sequential_descent(
 
 
 class _State:
-    """β and what follows from it, as the core keeps them: a column a class, and some that fill up.
+    """β and what follows from it, as the core keeps them: one column per class, then padding.
 
-    `numbers` has a row an input, those of w; then b, and the sums of β.
+    `numbers` has one row per input, which hold w; then b, and the column sums of β.
     """
 
     def __init__(self, problem: MulticlassProblem, beta: FloatArray, intercept: FloatArray) -> None:
         self.problem, self.examples = problem, problem.inputs.training
         K = problem.classes
         stride = -(-K // LANES) * LANES
-        self.operations = A_CLASS * stride * self.examples.operations + A_ROW * stride
+        self.operations = (
+            CLASS_OPERATIONS * stride * self.examples.operations + ROW_OPERATIONS * stride
+        )
         self.beta = aligned_zeros((problem.inputs.count, stride))
         self.beta[:, :K] = beta
         self.numbers = aligned_zeros((problem.inputs.width + 2, stride))
@@ -125,20 +129,20 @@ class _State:
         if self._split:
             self.w += np.outer(np.asarray(self.examples.mean), self.sums)
         self.free, self.excess = problem.intercept == np.inf, 0.0
-        self.square = FREE if self.free else problem.intercept
+        self.square = FREE_INTERCEPT_SQUARE if self.free else problem.intercept
         self.b[:] = self.square * self.sums
         self.b[:K] += intercept if self.free else 0.0
         self.b[K:] = -np.inf  # never chosen
 
     @property
     def _split(self) -> bool:
-        """Whether the core keeps the weights of inputs that are scaled and not centred."""
+        """Whether the core keeps the weights of inputs that are scaled but not centred."""
         return self.examples.layout.columns is not None and self.examples.mean is not None
 
     def visit(self, some: IntArray, patience: float) -> tuple[int, float]:
-        """A step of each of these; those not put aside come first, and are counted.
+        """One step per example; returns how many are kept active, and the largest violation.
 
-        The other number is the largest violation.
+        Those kept are moved to the front of `some`.
         """
         kept, _, violation = _core.crammer_singer(
             self.examples.rows,
@@ -158,17 +162,17 @@ class _State:
         return kept, violation
 
     def recentre(self) -> None:
-        """After an epoch: the centre of free intercepts moves."""
+        """Move the centre of free intercepts, after an epoch."""
         if not self.free:
             return
         excess = float(np.abs(self.sums).sum())
-        if excess > 0.5 * self.excess and excess > UNBALANCED * np.abs(self.beta).sum():
-            self.square *= 2.0  # the centre is far off, and slow
+        if excess > 0.5 * self.excess and excess > MAX_IMBALANCE * np.abs(self.beta).sum():
+            self.square *= 2.0  # the centre is far off and moves slowly
         self.b += self.square * self.sums
         self.excess = excess
 
     def machine(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weights and intercepts of the problem, from numbers of the core."""
+        """Weights and intercepts of the problem, from the numbers of the core."""
         K, w = self.problem.classes, numbers[:-2]
         if self._split:
             w = w - np.outer(np.asarray(self.examples.mean), numbers[-1])

@@ -2,8 +2,9 @@ r"""Linear support vector machines: the largest margin in the space of the input
 
 .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \left|1 - y_l (w \cdot x_l + b)\right|_+
 
-or its square; `LinearSVR` has the tube :math:`\bigl||f(x) - y| - \varepsilon\bigr|_+` in place of
-the margin. Each fit ends with a certificate: the relative duality gap is at most `tol`.
+or its square. `LinearSVR` replaces the margin with the tube
+:math:`\bigl||f(x) - y| - \varepsilon\bigr|_+`. Each fit ends with a certificate: the relative
+duality gap is at most `tol`.
 
 With ``multi_class="crammer_singer"`` `LinearSVC` trains the weights of all classes together:
 
@@ -37,26 +38,28 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \ell(1 - y_l (w \cdot x_l + b)), \qquad
               \ell(\xi) = |\xi|_+ \text{ or } |\xi|_+^2
 
-    scikit-learn's parameters and attributes; it converges where LIBLINEAR gives up, and proves it.
+    It has scikit-learn's parameters and attributes. It converges where LIBLINEAR gives up, and its
+    duality gap proves it.
 
     Parameters
     ----------
     penalty : {"l2"}, default="l2"
-        The norm of w that is kept small.
+        The norm of w that is penalised.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-        The cost of an example inside the margin. With "crammer_singer" it has no say, as in
-        scikit-learn: the cost is what the hinge is for many classes.
+        The cost of an example inside the margin. It has no effect with "crammer_singer", as in
+        scikit-learn: that machine has the hinge of many classes.
     dual : bool or "auto", default="auto"
-        The solver. True: dual coordinate descent, for many columns, or small C. False: an
-        interior-point method, for few columns; not with "crammer_singer". "auto": the first, and
-        the second when the first is too slow for what the second would cost.
+        The solver. True is dual coordinate descent, for many columns or small C. False is an
+        interior-point method, for few columns; "crammer_singer" does not have it. "auto" begins
+        with the first, and changes to the second when that is cheaper.
     tol : float, default=0.0001
-        The relative duality gap at the end: the cost exceeds the least one by no more than this.
+        The relative duality gap at the end: the cost exceeds the optimum by no more than this
+        fraction.
     C : float, default=1.0
         The weight of the errors.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        For more than two classes: one against the rest, or one problem of all classes, in which
-        the right one shall lead the others by 1.
+        How more than two classes are trained: one against the rest, or all in one problem, in
+        which the output of the right class should exceed the others by 1.
     fit_intercept : bool, default=True
         Whether to fit b.
     intercept_scaling : float or None, default=1.0
@@ -64,20 +67,22 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply C.
     verbose : int, default=0
-        Whether to print a line for each certificate.
+        Whether to print one line per certificate.
     random_state : int, RandomState or None, default=None
-        The order of the examples in coordinate descent.
+        The seed of the order of the examples in coordinate descent.
     max_iter : int, default=1000
-        Epochs of coordinate descent and iterations of the interior-point method, at the most.
+        The largest number of epochs of coordinate descent and iterations of the interior-point
+        method.
     scaling : {"standard", "minmax"} or None, default=None
-        Whether to standardise the inputs, implicitly: sparse data stay sparse, and `coef_` is for
-        inputs as they are given.
+        How to scale the inputs: to mean 0 and variance 1, to the range from 0 to 1, or not at all.
+        The scaling is implicit: sparse data stay sparse, and `coef_` is for the inputs as given.
     time_limit : float or None, default=None
-        Seconds after which fit stops, with a warning.
+        Seconds after which training stops.
     n_jobs : int or None, default=None
-        Threads; None or -1 for all CPUs. Coordinate descent uses one a problem.
+        The largest number of threads; −1 means one per CPU. None lets the machine choose, up to
+        one per CPU. Coordinate descent uses one per problem.
     warm_start : bool, default=False
-        Whether fit goes on from the last one, on the same examples.
+        Whether `fit` starts from the solution of the last fit, on the same examples.
 
     Attributes
     ----------
@@ -88,27 +93,31 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
-        The cost, the bound that no cost is below, and their difference, of each problem.
+        The cost of each problem, a lower bound of every cost, and their difference.
     converged_ : bool
         Whether the gap is at most `tol` times the cost.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted", "callback", or "rounding" where that hides
-        the way on.
+        "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding hides
+        what is left to gain.
     solver_ : str
-        "dual" or "interior": which one found the solution.
+        The solver that found the solution: "dual", "interior", or "dual, interior" if the problems
+        of several classes differ.
     n_iter_ : int
-        Epochs and iterations.
+        The number of epochs and iterations.
     history_ : list of dict
-        A record for each certificate.
+        One record per certificate.
     fit_time_ : float
-        Seconds.
+        How many seconds `fit` took.
+    validation_error_ : float
+        The fraction of the validation examples, by weight, that is misclassified; only if `fit`
+        was given some.
     n_features_in_, feature_names_in_ :
         As in scikit-learn.
 
     See Also
     --------
-    SVC : With any kernel.
-    SGDSVC : Online.
+    SVC : The machine with any kernel.
+    SGDSVC : The machine trained online.
 
     Examples
     --------
@@ -200,7 +209,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         return coef, intercept
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """f(x): positive for the second class, or one score a class when there are more.
+        """f(x): positive for the second class, or one score per class when there are more.
 
         Parameters
         ----------
@@ -213,21 +222,6 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
             The outputs.
         """
         return decision_values(self._outputs(self._check_predict(X)))
-
-    def predict(self, X: ArrayLike) -> Any:
-        """The class of each example.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The classes.
-        """
-        return self._decide(self._outputs(self._check_predict(X)))
 
 
 class LinearSVR(CertifiedRegressor, LinearMachine):
@@ -246,7 +240,7 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
     C : float, default=1.0
         The weight of the errors.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The cost of an error beyond ε.
+        The cost of an error larger than ε.
     fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter :
         As in `LinearSVC`.
     scaling, time_limit, n_jobs, warm_start :
@@ -262,6 +256,8 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
         As in `LinearSVC`.
     n_iter_, history_, fit_time_, n_features_in_, feature_names_in_ :
         As in `LinearSVC`.
+    validation_error_ : float
+        1 − R² on the validation examples; only if `fit` was given some.
 
     Examples
     --------
@@ -322,18 +318,3 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
 
     def _shaped(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
         return coef[0], intercept
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """f(x) of each example.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The outputs.
-        """
-        return self._decide(self._outputs(self._check_predict(X)))

@@ -1,6 +1,6 @@
-"""The examples of a linear SVM, standardised on the fly: products with all of them, rows to visit.
+"""The examples of a linear SVM, scaled implicitly: products with all of them, rows to visit.
 
-Nothing here depends on targets: the problems of several classes share it.
+Nothing here depends on targets, so the problems of several classes share it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,9 @@ from widemargin.inputs.packing import RowLayout
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.scaling import Scaling
 
-BLOCK = 4096  # examples that are weighted at a time: they stay in the cache
-
-
-IN_MEMORY = 1 << 26  # inputs that are kept as float64, standardised
-
-
-WORTH_A_THREAD = 1 << 19  # inputs; with fewer, one more thread would cost more than it saves
+EXAMPLES_PER_BLOCK = 4096  # weighted at a time, so that they stay in the cache
+MAX_DENSE_INPUTS = 1 << 26  # numbers up to which scaled inputs are kept as float64
+INPUTS_PER_THREAD = 1 << 19  # stored numbers that make one more thread worth its cost
 
 
 class LinearInputs:
@@ -50,27 +46,26 @@ class LinearInputs:
         self.scaling = Scaling.empty(None, self.width) if scaling is None else scaling
         self.mean, self.scale = self.scaling.core_arguments
         self.stored = int(X.nnz) if sp.issparse(X) else self.count * self.width
-        self.threads = min(threads, 1 + self.stored // WORTH_A_THREAD)
+        self.threads = min(threads, 1 + self.stored // INPUTS_PER_THREAD)
 
     @cached_property
     def training(self) -> "TrainingRows":
-        """For visits one by one."""
+        """The rows, for visits one by one."""
         return TrainingRows(self)
 
     @cached_property
     def design(self) -> "Design":
-        """For products in blocks, with a 1 behind each example."""
+        """The rows with a 1 appended, for products in blocks."""
         return Design(self)
 
     def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
-        """From the weights of standardised inputs those of inputs as they are given."""
+        """From weights of scaled inputs, those of the inputs as given."""
         return self.scaling.raw(w, b)
 
     def outputs(self, points: Sequence[tuple[FloatArray, Any]]) -> FloatArray:
         """f(x) of all examples for each (w, b), in one pass.
 
-        w are weights of standardised inputs; where b has several entries w has as many rows, and
-        f(x) too.
+        w are weights of scaled inputs. If b has several entries, w and f(x) have one row for each.
         """
         raw = [self.raw(w, b) for w, b in points]
         w, b = np.array([w for w, _ in raw]), np.array([b for _, b in raw])
@@ -79,7 +74,7 @@ class LinearInputs:
         return np.ascontiguousarray(out.T).reshape(*b.shape, self.count)
 
     def combine(self, coef: FloatArray) -> FloatArray:
-        """Σ coef x̂ over all examples; a row a column of coef."""
+        """Σ coef x̂ over all examples; one row per column of coef."""
         if coef.ndim == 2:
             return np.stack([self.combine(column) for column in coef.T])
         out = np.empty(self.width)
@@ -92,7 +87,7 @@ class LinearInputs:
 class TrainingRows:
     """The examples as an epoch visits them: as they are, or packed.
 
-    Dense inputs are packed if many of them are zero, sparse ones if they are standardised.
+    Dense inputs are packed if many of them are zero, sparse ones if they are scaled.
     """
 
     def __init__(self, inputs: LinearInputs) -> None:
@@ -102,7 +97,7 @@ class TrainingRows:
         stored = inputs.stored / inputs.count * (2.0 if sparse else 1.0)
         if self.layout.columns is not None:
             stored = 2.0 * inputs.width * self.layout.filled
-        self.operations = stored + 20.0  # of a visit, about
+        self.operations = stored + 20.0  # of a visit, roughly
         self.norms = np.empty(inputs.count)  # ‖x̂‖²
         _core.squared_norms(self.rows, self.mean, self.scale, self.norms)
 
@@ -116,12 +111,12 @@ class TrainingRows:
 
 
 class Design:
-    """The standardised examples, each with a 1 behind it, by blocks of float64."""
+    """The scaled examples with a 1 appended to each, in blocks of float64."""
 
     def __init__(self, inputs: LinearInputs) -> None:
         self.inputs, self.columns = inputs, inputs.width + 1
         whole = slice(0, inputs.count)
-        self._all = self._dense(whole) if inputs.count * self.columns <= IN_MEMORY else None
+        self._all = self._dense(whole) if inputs.count * self.columns <= MAX_DENSE_INPUTS else None
 
     def _dense(self, rows: slice) -> FloatArray:
         inputs = self.inputs
@@ -133,7 +128,7 @@ class Design:
         return block
 
     def _blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        for rows in gen_batches(self.inputs.count, BLOCK):
+        for rows in gen_batches(self.inputs.count, EXAMPLES_PER_BLOCK):
             yield rows, self._dense(rows) if self._all is None else self._all[rows]
 
     def outputs(self, v: FloatArray) -> FloatArray:
@@ -147,7 +142,7 @@ class Design:
         return np.asarray(sum(coef[rows] @ block for rows, block in self._blocks()))
 
     def gram(self, weights: FloatArray) -> FloatArray:
-        """Σ weight x xᵀ."""
+        """Σ weight x xᵀ over all examples."""
         total, roots = np.zeros((self.columns, self.columns)), np.sqrt(weights)
         for rows, block in self._blocks():
             scaled = block * roots[rows, None]

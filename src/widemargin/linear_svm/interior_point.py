@@ -1,7 +1,7 @@
 r"""A primal-dual interior-point method for linear support vector machines with few columns.
 
-Each example has one or two sides: where f(x) must not fall short of t − ε (σ = 1) and where it must
-not exceed t + ε (σ = −1). With m = σ(f(x) − t) + ε, a solution has numbers α, s, ξ ≥ 0 a side with
+Each example has one or two sides: f(x) should not fall short of t − ε (σ = 1), or not exceed t + ε
+(σ = −1). With m = σ(f(x) − t) + ε, a solution has numbers α, s, ξ ≥ 0 per side with
 
 .. math::
     s = m + q \alpha + \xi, \qquad \alpha s = 0, \qquad (c - \alpha)\, \xi = 0, \qquad
@@ -10,8 +10,8 @@ not exceed t + ε (σ = −1). With m = σ(f(x) − t) + ε, a solution has numb
 where v = (w, b), x ends with a 1, and R is diagonal: 1, and 1/r for the intercept. Both products
 are set to μ > 0 instead, and Newton's method follows μ to 0 (Mehrotra's predictor and corrector;
 Ferris and Munson, 2002, for these problems). Eliminating α, s and ξ leaves a system with the matrix
-:math:`R + \sum \theta x x^T`: an iteration costs one pass of L·d² operations, and some twenty
-iterations are enough whatever C is.
+:math:`R + \sum \theta x x^T`. An iteration costs one pass of L·d² operations, and about twenty
+iterations are enough for any C.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,11 +25,11 @@ from widemargin.linear_svm.problem import Certificate, LinearProblem
 
 __all__ = ["PathPoint", "interior_point"]
 
-FIXED = 1e30  # the penalty of an intercept that is not wanted
-STEP = 0.995  # of the way to the nearest bound
-SHORTEST = 1e-12  # step that still is one
-NEAR = 10.0  # how much larger than the shift to the next problem the products' sum should be
-EARLY = 3.0  # certificates are tried from this multiple of tol on
+NO_INTERCEPT_PENALTY = 1e30  # keeps the intercept at 0 when there should be none
+STEP_TO_BOUND = 0.995  # a step goes this fraction of the way to the nearest bound
+SHORTEST_STEP = 1e-12  # below this, rounding leaves no progress
+PATH_POINT_GAP = 10.0  # gap of the iterate kept for the next C, relative to the shift to that C
+CERTIFY_FROM = 3.0  # iterates are certified once their gap is below this multiple of tol
 
 
 @dataclass
@@ -47,7 +47,7 @@ class PathPoint:
 
 
 class _Iterate:
-    """v, and for each side of each example α, s and ξ."""
+    """v, and α, s and ξ of each side of each example."""
 
     def __init__(self, problem: LinearProblem, start: PathPoint | None) -> None:
         self.problem, self.design = problem, problem.inputs.design
@@ -58,7 +58,9 @@ class _Iterate:
             self.sign = np.array([[1.0], [-1.0]]) * np.ones_like(problem.target)
             self.margin = self.sign * problem.target - problem.epsilon
         self.penalty = np.ones(self.design.columns)  # R
-        self.penalty[-1] = 1.0 / problem.intercept if problem.intercept > 0 else FIXED
+        self.penalty[-1] = (
+            1.0 / problem.intercept if problem.intercept > 0 else NO_INTERCEPT_PENALTY
+        )
         self.bounded = not problem.squared
         if start is not None and start.iterate is not None and start.c is not None:
             self.v, alpha, self.s, self.xi = start.iterate
@@ -67,7 +69,7 @@ class _Iterate:
             self.v = np.zeros(self.design.columns)
         self.f = self.design.outputs(self.v)
         if start is None or start.iterate is None:
-            size = float(np.abs(self.margin).mean()) or 1.0  # of targets, and so of s; α is as c
+            size = float(np.abs(self.margin).mean()) or 1.0  # the size of s; that of α is c
             self._centre(problem.c * (size if self.bounded else size**2))
 
     @property
@@ -79,7 +81,7 @@ class _Iterate:
         return float(self.v[-1]) if self.problem.intercept > 0 else 0.0
 
     def _centre(self, mu: FloatArray) -> None:
-        """α, s and ξ whose products are μ, given f."""
+        """Set α, s and ξ so that their products are μ, given f."""
         m, c, q = self.sign * self.f - self.margin, self.problem.c, self.problem.ridge
         if self.bounded:
             self.alpha = 2 * mu * c / (m * c + 2 * mu + np.hypot(m * c, 2 * mu))
@@ -100,12 +102,12 @@ class _Iterate:
 
     @property
     def products(self) -> float:
-        """Their sum, which is the duality gap once the conditions hold."""
+        """The sum of all products, which is the duality gap once the equations hold."""
         total = float((self.alpha * self.s).sum())
         return total + float((self.xi * self.room).sum()) if self.bounded else total
 
     def shift(self, ratio: float) -> float:
-        """The gap that C times this ratio makes, in products of this problem."""
+        """The gap that follows from multiplying C by this ratio, in the units of `products`."""
         w = self.v[:-1]
         return 0.5 * (ratio - 1.0) ** 2 * float(w @ w) / ratio
 
@@ -121,7 +123,7 @@ class _Iterate:
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def advance(self) -> bool:
-        """One predictor, one corrector; False where rounding leaves no step."""
+        """One predictor and one corrector step; False if rounding leaves no progress."""
         q, total = self.problem.ridge, self.products
         count = (2 if self.bounded else 1) * self.alpha.size
         lacking = self.margin - self.sign * self.f - q * self.alpha - self.xi + self.s
@@ -135,7 +137,7 @@ class _Iterate:
         factor = _factor(matrix)
 
         def direction(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, ...]:
-            """Where α s and ξ (c − α) change by these."""
+            """The direction in which α s and ξ (c − α) change by these."""
             rho = lacking + lower / self.alpha
             if self.bounded:
                 rho = rho - upper / self.room
@@ -160,9 +162,9 @@ class _Iterate:
 
         predicted = t
         t, step = corrected(1.0)
-        if not self._products_after(t, *step[2:]) < total:  # it may do so for ever: less of it
+        if not self._products_after(t, *step[2:]) < total:  # it could cycle: correct less
             t, step = corrected(predicted**2)
-        if not t > SHORTEST or not np.all(np.isfinite(step[0])):
+        if not t > SHORTEST_STEP or not np.all(np.isfinite(step[0])):
             return False
         self.v = self.v + t * step[0]
         self.f = self.f + t * step[1]
@@ -172,23 +174,23 @@ class _Iterate:
         return True
 
     def certify(self) -> Certificate:
-        """Of a point that is not near the solution."""
+        """A certificate of this iterate, whether or not it is near the solution."""
         beta = self.problem.feasible(self.beta)
         w = self.problem.inputs.combine(beta)
         return self.problem.certify(beta, w, self.problem.point(self.v[:-1], self.b))
 
     def _furthest(self, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
-        """The longest step, up to 1, after which all are positive."""
+        """The longest step, at most 1, that leaves all variables positive."""
         pairs = [(self.alpha, alpha), (self.s, s)]
         if self.bounded:
             pairs += [(self.xi, xi), (self.room, -alpha)]
         with np.errstate(divide="ignore", invalid="ignore"):
             least = min(float(np.where(d < 0, -z / d, np.inf).min()) for z, d in pairs)
-        return min(1.0, STEP * least)
+        return min(1.0, STEP_TO_BOUND * least)
 
 
 def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
-    """Cholesky's, of a matrix that rounding may have made indefinite."""
+    """The Cholesky factor of a matrix that rounding may have made indefinite."""
     diagonal, shift = matrix.diagonal().copy(), 0.0
     for _ in range(14):
         try:
@@ -198,7 +200,7 @@ def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
             more = max(10 * shift, 1e-14)
             matrix[np.diag_indices_from(matrix)] = (1.0 + more) * diagonal
             shift = more
-    return np.full_like(matrix, np.nan), False  # no step comes of it
+    return np.full_like(matrix, np.nan), False  # which gives no step
 
 
 def interior_point(
@@ -207,38 +209,38 @@ def interior_point(
     path_point: PathPoint | None = None,
     last: Callable[..., bool] = lambda more=1: False,
 ) -> Iterator[Certificate | None]:
-    """Iterates towards the solution: a certificate, or None where there is none yet.
+    """Iterate towards the solution, with a certificate of some iterates.
 
     Parameters
     ----------
     problem : LinearProblem
         The problem.
     tol : float
-        The relative gap at which certificates begin to be worth their passes.
+        The relative gap wanted; iterates are certified when they come near it.
     path_point : PathPoint, optional
         Where to start, and where to leave an iterate for the next problem of a path.
     last : callable
-        Whether nothing will follow after this iteration: then a certificate is worth its passes.
+        Whether the fit ends after this iteration, so that a certificate is due.
 
     Yields
     ------
     Certificate or None
-        After each iteration. The end comes only where rounding hides the way on.
+        After each iteration. Iterations end only when rounding leaves no progress.
     """
-    iterate, wanted = _Iterate(problem, path_point), EARLY * tol
+    iterate, wanted = _Iterate(problem, path_point), CERTIFY_FROM * tol
     left = path_point is None
     while iterate.advance():
         relative = problem.relative(iterate.products, iterate.cost)
         if path_point is not None and not left:
             path_point.iterate, path_point.c = iterate.point, problem.c
-            left = iterate.products <= NEAR * iterate.shift(path_point.next_ratio)
+            left = iterate.products <= PATH_POINT_GAP * iterate.shift(path_point.next_ratio)
         if relative > wanted:
             yield iterate.certify() if last() else None
             continue
         beta, wanted = problem.feasible(iterate.beta), 0.9 * relative
         w = problem.inputs.combine(beta)
         certificate = problem.certify(beta, w, problem.point(w, iterate.b))
-        if iterate.cost < certificate.primal:  # where α of both sides cancel, v has more digits
+        if iterate.cost < certificate.primal:  # v is more precise where α of two sides cancel
             certificate = min(certificate, iterate.certify(), key=lambda one: one.primal)
         yield certificate
     yield iterate.certify()

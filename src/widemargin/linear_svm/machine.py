@@ -23,7 +23,7 @@ SOLVERS = {"auto": "auto", True: "dual", False: "interior"}
 
 
 class LinearMachine(CertifiedMachine):
-    """Base of machines f(x) = w·x + b, with a weight decay and a certificate."""
+    """Base of machines f(x) = w·x + b with a penalty on w and a certificate."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0, None, closed="neither")],

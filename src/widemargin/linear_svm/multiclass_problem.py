@@ -6,9 +6,9 @@ r"""The problem of Crammer and Singer's machine of K classes, its dual, and thei
     D(\beta) = \sum_l \beta_{l y_l} - \tfrac12 \sum_k \|w_k\|^2
     - \tfrac r2 \sum_k \Bigl(\sum_l \beta_{lk}\Bigr)^2
 
-with :math:`w_k = \sum_l \beta_{lk} \hat x_l`. Only the own class of an example has β > 0, up to c,
-and each row of β has sum 0. Free intercepts (r infinite) turn the last term into the condition that
-each column has sum 0 too. :math:`p_l = c_l e_{y_l} - \beta_l` is a distribution of c over the
+with :math:`w_k = \sum_l \beta_{lk} \hat x_l`. β is positive, up to c, only for the example's own
+class, and each row of β sums to 0. Free intercepts (r infinite) turn the last term into the
+condition that each column sums to 0 too. :math:`p_l = c_l e_{y_l} - \beta_l` distributes c over the
 classes.
 """
 
@@ -24,8 +24,8 @@ from widemargin.linear_svm.problem import Problem
 
 __all__ = ["MulticlassProblem"]
 
-BALANCED = 1e-12  # the part of Σ|β| that the sums of columns may be, by rounding
-ROUNDS = 4  # in which columns are balanced up to that
+COLUMN_ROUNDING = 1e-12  # of the column sums, relative to Σ|β|
+BALANCING_ROUNDS = 4  # at most, until the columns sum to 0 up to rounding
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ class MulticlassProblem(Problem):
         return value
 
     def within(self, beta: FloatArray) -> FloatArray:
-        """What a row has outside its own class, scaled down to c; the own class has the rest."""
+        """β with the other classes of a row scaled down to c; the own class has minus their sum."""
         alpha = np.maximum(0.0, -beta)
         alpha[np.arange(len(alpha)), self.y] = 0.0
         total = alpha.sum(axis=1)
@@ -80,14 +80,14 @@ class MulticlassProblem(Problem):
 
     def _from_alpha(self, alpha: FloatArray, total: FloatArray) -> FloatArray:
         beta = np.negative(alpha, out=alpha)
-        beta[np.arange(len(beta)), self.y] = np.minimum(total, self.c)  # but for rounding
+        beta[np.arange(len(beta)), self.y] = np.minimum(total, self.c)  # up to rounding
         return beta
 
     def feasible(self, beta: FloatArray) -> FloatArray:
-        """The rows are within their bounds already; columns are balanced where they must be."""
-        for _ in range(ROUNDS if self.intercept == np.inf else 0):
+        """Balance the columns if intercepts are free; the rows are within their bounds already."""
+        for _ in range(BALANCING_ROUNDS if self.intercept == np.inf else 0):
             columns = beta.sum(axis=0)
-            if np.abs(columns).max() <= BALANCED * np.abs(beta).sum():
+            if np.abs(columns).max() <= COLUMN_ROUNDING * np.abs(beta).sum():
                 return beta
             moved = self._moved(beta, columns)
             if moved is None:
@@ -96,12 +96,12 @@ class MulticlassProblem(Problem):
         return beta
 
     def _moved(self, beta: FloatArray, columns: FloatArray) -> FloatArray | None:
-        r"""Columns balanced by examples that are between their bounds, if these can.
+        r"""Balance the columns by moving examples that are between their bounds, if these suffice.
 
-        At the optimum the classes of an example that have a part of c are equal in their slopes:
-        moving c between them costs next to nothing. With
+        At the optimum, all classes among which an example divides c have equal slopes, so moving c
+        between them costs next to nothing. With
         :math:`\Delta p_l = (\text{diag}\, p_l - p_l p_l^T / c_l) \lambda` rows keep their sums, and
-        examples at a corner stay there.
+        examples with a single class stay as they are.
         """
         p = -beta
         p[np.arange(len(p)), self.y] += self.c
@@ -121,7 +121,7 @@ class MulticlassProblem(Problem):
         return fixed
 
     def _lowered(self, beta: FloatArray) -> FloatArray:
-        """Columns balanced by lowering what keeps them from it, along paths from class to class."""
+        """Balance the columns by lowering β along paths from class to class."""
         alpha = np.maximum(0.0, -beta)
         flow = np.zeros((self.classes, self.classes))
         np.add.at(flow, self.y, alpha)

@@ -6,10 +6,11 @@ r"""The problem of a linear support vector machine, its dual, and what their gap
     - \tfrac12 \|w\|^2 - \tfrac r2 \Bigl(\sum_l \beta_l\Bigr)^2, \qquad
     w = \sum_l \beta_l \hat x_l
 
-with :math:`\ell(\xi) = \xi` and bounds on β of size c, or :math:`\ell(\xi) = \xi^2`, none, and
-:math:`q = 1/2c`. Labels are targets t = ±1 whose β may have their sign only, and ε = 0; ξ is how
-far f(x) falls short of t − ε where β may grow, or exceeds t + ε where it may fall. An intercept
-that is free (r infinite) turns the last term into the condition :math:`\sum_l \beta_l = 0`.
+with :math:`\ell(\xi) = \xi`, :math:`|\beta| \le c` and q = 0, or with :math:`\ell(\xi) = \xi^2`, no
+bound and :math:`q = 1/2c`. Labels are targets t = ±1 with ε = 0, and their β may only have the sign
+of t. ξ is how far f(x) falls short of t − ε where β may be positive, or exceeds t + ε where β may
+be negative. A free intercept (r infinite) turns the last term into the condition
+:math:`\sum_l \beta_l = 0`.
 """
 
 from abc import ABC, abstractmethod
@@ -25,18 +26,18 @@ from widemargin.linear_svm.inputs import LinearInputs
 
 __all__ = ["Certificate", "LinearProblem", "Point", "Problem"]
 
-ROUNDING = 1e-9
-FLAT = 0.02  # of the slope at the beginning: where a search on a line ends
-TRIALS = 6  # of such a search, at the most
+NEGLIGIBLE_COST = 1e-9  # relative to the cost of w = 0
+FLAT_SLOPE = 0.02  # relative to the first slope, at which a line search ends
+MAX_TRIALS = 6  # of a line search
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:
-    """a·b, without the threads of BLAS: to wake them takes longer than to do the sum."""
+    """a·b without the threads of BLAS: waking them takes longer than the sum."""
     return float(np.einsum("i,i->", a, b))
 
 
 class Point(NamedTuple):
-    """(w, b), f(x) of all examples, and the cost; with many outputs w, b and f have a row each."""
+    """(w, b), f(x) of all examples, and the cost; with many outputs, one row of each per output."""
 
     w: FloatArray
     b: Any
@@ -45,7 +46,7 @@ class Point(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """What is known of a point: its cost, a lower bound of any cost, and the β that prove it."""
+    """The cost of a point, a lower bound of every cost, and the β that proves it."""
 
     primal: float
     dual: float
@@ -59,7 +60,7 @@ class Certificate(NamedTuple):
 
 
 class Problem(ABC):
-    """What solvers and certificates need of a problem: costs c > 0, inputs, r, and its formulas."""
+    """What solvers and certificates need: inputs, costs c > 0, r, and the formulas of P and D."""
 
     inputs: LinearInputs
     c: FloatArray
@@ -68,7 +69,7 @@ class Problem(ABC):
     @property
     @abstractmethod
     def outputs(self) -> tuple[int, ...]:
-        """The shape of b, and of β behind that of the examples."""
+        """The shape of b, and of one example's β."""
 
     @abstractmethod
     def primal(self, w: FloatArray, b: Any, f: FloatArray) -> float:
@@ -80,66 +81,65 @@ class Problem(ABC):
 
     @abstractmethod
     def within(self, beta: FloatArray) -> FloatArray:
-        """β where no example breaks its own bounds."""
+        """β moved into the bounds of each example."""
 
     @abstractmethod
     def feasible(self, beta: FloatArray) -> FloatArray:
-        """β where D is a bound: within, and with sums of 0 where intercepts are free.
+        """β moved to where D is a lower bound: `within`, and with sum 0 if the intercept is free.
 
         The same array if nothing has to change.
         """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of β."""
+        """The shape of β."""
         return (self.inputs.count, *self.outputs)
 
     @property
     def w_shape(self) -> tuple[int, ...]:
-        """Of w."""
+        """The shape of w."""
         return (*self.outputs, self.inputs.width)
 
     @cached_property
     def scale(self) -> float:
-        """A cost so small that it counts as none: that of w = 0 and b = 0, times rounding."""
-        return ROUNDING * self.untouched().primal
+        """A cost so small that it counts as 0, relative to that of w = 0 and b = 0."""
+        return NEGLIGIBLE_COST * self.untouched().primal
 
     def relative(self, gap: float, primal: float) -> float:
-        """A gap as a part of the cost."""
+        """A gap relative to the cost."""
         return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
 
     def points(self, *given: tuple[FloatArray, Any]) -> list[Point]:
-        """What is to know of each (w, b)."""
+        """The outputs and the cost of each (w, b)."""
         outputs = self.inputs.outputs(given)
         return [
             Point(w, b, f, self.primal(w, b, f)) for (w, b), f in zip(given, outputs, strict=True)
         ]
 
     def point(self, w: FloatArray, b: Any) -> Point:
-        """What is to know of (w, b)."""
+        """The outputs and the cost of (w, b)."""
         return self.points((w, b))[0]
 
     def certify(self, beta: FloatArray, w: FloatArray, point: Point) -> Certificate:
-        """The cost of a point, and the bound that β gives after it was made feasible.
+        """The cost of a point, and the bound of the feasible β next to a given one.
 
-        `w` is Σ β x̂ for the β given; after a change it is summed anew.
+        `w` is Σ β x̂ of the given β; it is summed again if β has to change.
         """
         fixed = self.feasible(beta)
         w = w if fixed is beta else self.inputs.combine(fixed)
         return Certificate(point.cost, self.dual(fixed, w), point.w, point.b, fixed)
 
     def untouched(self) -> Certificate:
-        """What is known before anything was done."""
+        """The certificate of w = 0 and β = 0."""
         w, f = (np.zeros((*self.outputs, n)) for n in (self.inputs.width, self.inputs.count))
         b = np.zeros(self.outputs)[()]
         return Certificate(self.primal(w, b, f), 0.0, w, b, np.zeros(self.shape))
 
     def resume(self, beta: FloatArray, w: FloatArray, b: Any, ratio: float) -> Certificate:
-        """Where to start from the solution of a problem whose c times `ratio` are those of this.
+        """A start from the solution of an earlier problem, whose c were those of this one / ratio.
 
-        β is within the bounds, and so is β times the ratio, in which examples that were at their
-        bound are there again. The start is the one of the higher D; the cost is that of the (w, b)
-        found.
+        Both β and β times the ratio, which keeps examples at their bounds, are tried. The start is
+        the one with the higher D; its cost is that of the earlier (w, b).
         """
         point = self.point(w, b if self.intercept > 0 else 0.0 * b)
         starts = [self.within(factor * beta) for factor in {1.0, float(ratio)}]
@@ -166,7 +166,7 @@ class LinearProblem(Problem):
     squared : bool
         Whether losses are squared.
     intercept : float
-        r: 0 without an intercept, infinite for one that is free.
+        r: 0 without an intercept, infinite for a free one.
     """
 
     inputs: LinearInputs
@@ -183,7 +183,7 @@ class LinearProblem(Problem):
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest β of each example."""
+        """The smallest and the largest β of each example."""
         most = np.full_like(self.c, np.inf) if self.squared else self.c
         if not self.labels:
             return -most, most
@@ -209,23 +209,23 @@ class LinearProblem(Problem):
         )
 
     def _penalty(self, w: FloatArray, b: float, v: FloatArray, d: float) -> float:
-        """w·v + b d/r: twice the penalty where both are the same."""
+        """w·v + b d/r, which is twice the penalty of (w, b) if (v, d) is the same."""
         return dot(w, v) + (b * d / self.intercept if 0 < self.intercept < np.inf else 0.0)
 
     def primal(self, w: FloatArray, b: float, f: FloatArray) -> float:
         return 0.5 * self._penalty(w, b, w, b) + self.losses(f, f, 0.0)[0]
 
     def best_near(self, first: tuple[FloatArray, float], second: tuple[FloatArray, float]) -> Point:
-        """The best of what lies on the line through two points, then of its multiples."""
+        """The best point on the line through two points, then the best of its multiples."""
         better, worse = sorted(self.points(first, second), key=lambda point: point.cost)
         better = self._on_line(better, worse, -0.5, 1.0)
         zero = Point(np.zeros_like(better.w), 0.0, np.zeros_like(better.f), np.inf)
         return self._on_line(better, zero, -1.0, 0.5)
 
     def _on_line(self, start: Point, other: Point, low: float, high: float) -> Point:
-        """The best point found at start + t (other − start), t in low..high.
+        """The best point found at start + t (other − start) for t between low and high.
 
-        The slope of the cost, which is convex, is brought near 0 by the method of false position.
+        The cost is convex; the method of false position brings its slope near 0.
         """
         w, b, f = other.w - start.w, other.b - start.b, other.f - start.f
         own = self._penalty(start.w, start.b, start.w, start.b)
@@ -241,13 +241,13 @@ class LinearProblem(Problem):
         here, first = 0.0, slope(0.0)
         there = high if first < 0 else low
         slopes = [first, slope(there)]
-        for _ in range(TRIALS):
-            if slopes[0] * slopes[1] >= 0 or min(map(abs, slopes)) <= FLAT * abs(first):
+        for _ in range(MAX_TRIALS):
+            if slopes[0] * slopes[1] >= 0 or min(map(abs, slopes)) <= FLAT_SLOPE * abs(first):
                 break
             t = here - slopes[0] * (there - here) / (slopes[1] - slopes[0])
             now = slope(t)
             if now * slopes[1] > 0:
-                there, slopes = t, [0.5 * slopes[0], now]  # halved, lest that end never move
+                there, slopes = t, [0.5 * slopes[0], now]  # halved, so that the other end moves too
             else:
                 here, there, slopes = there, t, [slopes[1], now]
         cost, t = best
@@ -266,11 +266,11 @@ class LinearProblem(Problem):
         return np.clip(beta, low, high) if np.any((beta < low) | (beta > high)) else beta
 
     def feasible(self, beta: FloatArray) -> FloatArray:
-        """β clipped to its bounds; its sum made 0 where it must be.
+        """β clipped to its bounds, with sum 0 if the intercept is free.
 
-        What the sum has too much is taken from examples between their bounds, in proportion to
-        their distance from the nearer one; if that is not enough, from all of its sign, in
-        proportion to their β.
+        The excess of the sum is taken from examples between their bounds, in proportion to their
+        distance from the nearer one. If these do not suffice, it is taken from all β of its sign,
+        in proportion to their size.
         """
         beta, (low, high) = self.within(beta), self.bounds
         excess = float(beta.sum()) if self.intercept == np.inf else 0.0

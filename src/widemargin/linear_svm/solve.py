@@ -1,7 +1,7 @@
 """Solves one problem of a linear SVM: which solver, when to change it, when to stop.
 
 Coordinate descent is fast where C is small or there are many columns. The interior-point method
-takes about twenty passes whatever C is, each at a cost that grows with the square of the columns.
+takes about twenty passes for any C, each at a cost that grows with the square of the columns.
 "auto" begins with the first, and changes to the second when the gap falls so slowly that the second
 is cheaper.
 """

@@ -1,12 +1,12 @@
-r"""LIBSVM's model files: what `save_libsvm` writes, svm-predict reads, and the other way round.
+r"""Reads and writes the model files of LIBSVM, which svm-train and svm-predict use.
 
-A file is text. Some lines of names and values are followed by SV and a line for each support
-vector: its coefficients, then the inputs that are not zero, counted from 1, or ``0:number`` of the
-training example for a precomputed kernel. An output is
+A file is text. A few lines of names and values are followed by SV and one line per support vector:
+its coefficients, then its non-zero inputs, counted from 1, or ``0:number`` of the training example
+for a precomputed kernel. An output is
 
 .. math:: \sum_l c_l\, k(x_l, x) - \rho,
 
-positive for the class whose label comes first; of more than two classes there is one for each
+which is positive for the class whose label comes first. More than two classes have one output per
 pair, and the layout of the coefficients is that of `SVC.dual_coef_`. Labels are integers.
 """
 
@@ -42,8 +42,8 @@ def save_libsvm(model: Any, path: PathLike) -> None:
     ----------
     model : estimator
         A fitted `SVC`, `SVCCV`, `NuSVC`, `SVR`, `SVRCV`, `NuSVR` or `OneClassSVM`, of widemargin
-        or of scikit-learn. Its kernel must be a named or a precomputed one, and of more than two
-        classes, each pair must have its machine.
+        or of scikit-learn. Its kernel must be named or precomputed, and a model of more than two
+        classes must have one machine per pair.
     path : str or path
         File to write. It is replaced only when the new file is complete.
 
@@ -51,13 +51,13 @@ def save_libsvm(model: Any, path: PathLike) -> None:
     -----
     UserWarning
         If the classes are not integers. Then the labels are 0, 1, ... in the order of
-        `classes_`, and `load_libsvm` needs ``classes=`` to give the names back.
+        `classes_`, and `load_libsvm` needs ``classes=`` to restore the names.
 
     Notes
     -----
-    Numbers are written with all their digits. What the file does not hold is lost: C, ν and ε,
-    the rows of the support vectors (`support_`) and the certificate of the solution. Use
-    `widemargin.save` to keep them.
+    Numbers are written with all their digits. The file does not hold C, ν and ε, the row numbers
+    of the support vectors (`support_`) and the certificate of the solution. Use `widemargin.save`
+    to keep them.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def save_libsvm(model: Any, path: PathLike) -> None:
     names = {ours: (theirs, used) for theirs, (ours, used) in KERNELS.items()}
     if callable(model.kernel):
         raise ValueError(
-            f"kernel={model.kernel!r} is a function, which LIBSVM's files do not hold; use a "
+            f"kernel={model.kernel!r} is a function, which LIBSVM's files cannot hold; use a "
             "named kernel, or kernel='precomputed'"
         )
     if getattr(model, "_one_against_rest", False):
         raise ValueError(
-            "LIBSVM's files hold a machine for each pair of classes, not multi_class='ovr'; fit "
+            "LIBSVM's files hold one machine per pair of classes, not multi_class='ovr'; fit "
             "with multi_class='ovo'"
         )
     kernel, used = names[model.kernel]
@@ -109,14 +109,14 @@ def _kind(model: Any) -> str:
     """LIBSVM's svm_type."""
     if isinstance(model, KernelMachine):
         return model._kind
-    import sklearn.svm  # here: LIBSVM itself need not be loaded with widemargin
+    import sklearn.svm  # here, so that importing widemargin does not load LIBSVM
 
     for kind, cls in MODELS.items():
         if isinstance(model, getattr(sklearn.svm, cls.__name__)):
             return kind
     raise TypeError(
         f"model={model!r} is not a kernel machine; save_libsvm takes SVC, NuSVC, SVR, NuSVR and "
-        "OneClassSVM. Of a pipeline, save the last step"
+        "OneClassSVM. For a pipeline, save its last step"
     )
 
 
@@ -145,14 +145,14 @@ def _labels(classes: Any) -> list[int]:
     warn_caller(
         f"the classes {classes.tolist()!r} are not integers of 32 bits, as LIBSVM needs; they are "
         f"saved as 0 to {len(classes) - 1}, in this order. "
-        f"load_libsvm(path, classes={classes.tolist()!r}) gives them back",
+        f"load_libsvm(path, classes={classes.tolist()!r}) restores them",
         UserWarning,
     )
     return list(range(len(classes)))
 
 
 def _inputs(model: Any) -> Iterator[str]:
-    """What a line says of each support vector."""
+    """The inputs of each support vector, as text."""
     if model.kernel == "precomputed":
         yield from (f"0:{row + 1}" for row in model.support_.tolist())
         return
@@ -169,39 +169,39 @@ def _inputs(model: Any) -> Iterator[str]:
 def load_libsvm(
     path: PathLike, *, classes: ArrayLike = None, n_features: int | None = None
 ) -> SVC | NuSVC | SVR | NuSVR | OneClassSVM:
-    """Read a model file of LIBSVM; no code from the file is run.
+    """Read a model file of LIBSVM; no code in the file is run.
 
     Parameters
     ----------
     path : str or path
-        File to read, of svm-train or of `save_libsvm`.
+        File to read, from svm-train or `save_libsvm`.
     classes : array-like of shape (n_classes,), optional
-        The classes, in the order of their labels, the smallest first. None: the labels.
+        The classes, in the order of their labels, the smallest first. None means the labels.
     n_features : int, optional
-        The number of inputs, or for a precomputed kernel of training examples. The file does not
-        tell it: None is the largest that it uses.
+        The number of inputs, or of training examples for a precomputed kernel. The file does not
+        hold it; None means the largest that the file uses.
 
     Returns
     -------
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        It predicts, and `widemargin.save` saves it. Training cannot go on from it, for the file
-        does not hold the training set: `fit` begins anew, and with ``warm_start=True`` warns of
-        it. `C`, `nu` and `epsilon` have their defaults, `support_` counts the support vectors,
-        and there is no certificate. `support_vectors_` is a CSR array if more than half of it is
-        zeros.
+        It predicts, and `widemargin.save` saves it. Training cannot resume from it, because the
+        file does not hold the training set: `shape_fit_` begins with 0, `fit` starts afresh, and
+        with ``warm_start=True`` a warning says so. `C`, `nu` and `epsilon` have their defaults,
+        `support_` numbers the support vectors, and there is no certificate. `support_vectors_` is
+        a CSR array if more than half of its entries are zero.
 
     Raises
     ------
     ModelFileError
-        If the file is not complete and correct; the message names the line.
+        If the file is incomplete or incorrect; the message names the line.
     ValueError
-        If `classes` or `n_features` do not fit the file.
+        If `classes` or `n_features` do not match the file.
 
     Notes
     -----
     Classes are sorted. Between equal votes of the pairs the first class wins, whereas LIBSVM takes
-    the one whose label comes first in the file. What LIBSVM knows of the probabilities of
-    regression and of one-class models is checked but not kept.
+    the one whose label comes first in the file. LIBSVM's probabilities of regression and one-class
+    models are checked but not kept.
 
     Examples
     --------
@@ -214,11 +214,11 @@ def load_libsvm(
     if content.kind.endswith("svc"):
         found, order = _classes(content, classes)
         coef, rho, a, b = _sorted_machines(content, order)
-        two = len(order) == 2  # of which the second is positive here
+        two = len(order) == 2  # here the second of two classes is positive
         model.set_params(probability=len(a) > 0)
         model.classes_, model.probA_, model.probB_ = found, a, -b if two else b
         coef, rho = (-coef, -rho) if two else (coef, rho)
-        chosen = np.concatenate([np.arange(n)[content.blocks[c]] for c in order])
+        chosen = np.concatenate([np.arange(n)[content.parts[c]] for c in order])
         model._n_support = np.array(content.n_sv, dtype=np.int32)[order]
     else:
         if classes is not None:
@@ -251,21 +251,21 @@ def _classes(content: Content, classes: ArrayLike) -> tuple[Any, list[int]]:
 def _sorted_machines(
     content: Content, order: list[int]
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Coefficients, ρ and sigmoids with the classes in another order: f of (j, i) is −f of (i, j).
+    """Coefficients, ρ and sigmoids with the classes in this order: f of (j, i) is −f of (i, j).
 
     P(i) = 1/(1 + exp(A f + B)) is P(j) = 1/(1 + exp(A (−f) − B)).
     """
     old, pairs = content.coef.T, list(combinations(range(len(order)), 2))
     number = {pair: k for k, pair in enumerate(pairs)}
     ends = np.cumsum([content.n_sv[c] for c in order])
-    blocks = [slice(end - content.n_sv[c], end) for end, c in zip(ends, order, strict=True)]
+    parts = [slice(end - content.n_sv[c], end) for end, c in zip(ends, order, strict=True)]
     coef, rho, b = np.zeros_like(old), np.zeros(len(pairs)), np.zeros(len(content.prob_b))
     a = np.zeros_like(b)
     for k, (i, j) in enumerate(pairs):
         p, q = order[i], order[j]
         first, sign = number[min(p, q), max(p, q)], 1.0 if p < q else -1.0
-        coef[j - 1, blocks[i]] = sign * old[q - 1 if p < q else q, content.blocks[p]]
-        coef[i, blocks[j]] = sign * old[p if p < q else p - 1, content.blocks[q]]
+        coef[j - 1, parts[i]] = sign * old[q - 1 if p < q else q, content.parts[p]]
+        coef[i, parts[j]] = sign * old[p if p < q else p - 1, content.parts[q]]
         rho[k] = sign * content.rho[first]
         if len(b):
             a[k], b[k] = content.prob_a[first], sign * content.prob_b[first]

@@ -1,4 +1,4 @@
-"""Reads a model file of LIBSVM and checks it: sizes are compared with what is there before use."""
+"""Reads a model file of LIBSVM and checks it: no size is trusted before it was compared."""
 
 from array import array
 from collections.abc import Collection, Sequence
@@ -12,7 +12,8 @@ from widemargin.persistence.container import ModelFileError
 __all__ = ["KERNELS", "LARGEST", "Content"]
 
 KINDS = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
-KERNELS = {  # LIBSVM's name: ours, and the parameters of the kernel
+#: LIBSVM's name of a kernel -> our name, and the parameters of the kernel.
+KERNELS = {
     "linear": ("linear", ()),
     "polynomial": ("poly", ("degree", "gamma", "coef0")),
     "rbf": ("rbf", ("gamma",)),
@@ -23,11 +24,11 @@ FIELDS = (
     *("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho"),
     *("label", "probA", "probB", "prob_density_marks", "nr_sv"),
 )
-LARGEST = 2**31 - 1  # LIBSVM's integers
+LARGEST = 2**31 - 1  # of LIBSVM's integers
 
 
 class Content:
-    """What a file says, checked: sizes against what is there, not the other way round."""
+    """The content of a file, checked: sizes in its header are compared with what follows."""
 
     def __init__(self, path: PathLike, file: TextIO) -> None:
         self.path, self.line = path, 0
@@ -55,7 +56,7 @@ class Content:
     def _fail(self, what: str, field: str | None = None) -> NoReturn:
         line = self.header[field][0] if field else self.line
         raise ModelFileError(
-            f"{self.path}, line {line}: {what}; the file is no complete LIBSVM model, get it "
+            f"{self.path}, line {line}: {what}; the file is not a complete LIBSVM model, get it "
             "again from its source"
         )
 
@@ -67,7 +68,7 @@ class Content:
             if name not in FIELDS:
                 self._fail(f"{name[:40]!r} is not a field of a LIBSVM model")
             if name in self.header:
-                self._fail(f"{name} is there a second time")
+                self._fail(f"{name} occurs a second time")
             self.header[name] = self.line, values
         self._fail("the file ends before SV")
 
@@ -109,12 +110,12 @@ class Content:
             self.prob_b = np.array(self._numbers("probB", pairs))
         self.labels = self._numbers("label", self.n_classes, whole=True)
         if len(set(self.labels)) < self.n_classes:
-            self._fail("a label is there twice", "label")
+            self._fail("a label occurs twice", "label")
         self.n_sv = self._numbers("nr_sv", self.n_classes, whole=True)
         if min(self.n_sv) < 0 or sum(self.n_sv) != total:
             self._fail(f"nr_sv must be counts whose sum is total_sv={total}", "nr_sv")
         ends = np.cumsum(self.n_sv)
-        self.blocks = [slice(end - n, end) for end, n in zip(ends, self.n_sv, strict=True)]
+        self.parts = [slice(end - n, end) for end, n in zip(ends, self.n_sv, strict=True)]
 
     def _read_vectors(self, file: TextIO, total: int) -> None:
         several, coef = self.n_classes - 1, array("d")

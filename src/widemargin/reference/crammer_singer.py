@@ -85,10 +85,10 @@ def crammer_singer_dual(problem: CrammerSingerProblem, beta: FloatArray) -> floa
 
 
 def crammer_singer_feasible(problem: CrammerSingerProblem, beta: FloatArray) -> FloatArray:
-    r"""Bring any B where D is a bound, using what it has outside the own classes.
+    r"""Move any B to where D is a bound, using its entries outside the own classes.
 
     :math:`\alpha_{im} = \max(0, -B_{im})` is scaled down to :math:`\sum_m \alpha_{im} \le c_i`. If
-    the intercepts are free, α loses also what keeps the sum of a column from 0 (`circulation`).
+    the intercepts are free, α is also lowered until each column sums to 0 (`circulation`).
     """
     alpha = np.where(problem.own > 0, 0.0, np.maximum(0.0, -beta))
     total = alpha.sum(axis=1)
@@ -141,7 +141,7 @@ def crammer_singer_certificate(
 def solve_crammer_singer(
     problem: CrammerSingerProblem, tol: float = 1e-12
 ) -> CrammerSingerSolution:
-    """The optimum, for some hundreds of examples times classes, as `solve` has it.
+    """The optimum, for a few hundred examples times classes, as `solve` finds it.
 
     Examples
     --------

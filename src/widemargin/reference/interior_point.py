@@ -17,8 +17,8 @@ Each example i has variables :math:`\alpha_{im} \ge 0`, m = 1 … M, that share 
 
 q being the losses. The method follows Newton's direction for these equations with the products
 equal to μ instead of 0, μ falling to 0 as fast as a first direction allows (Mehrotra, 1992).
-Ferris and Munson (2002) reduce the linear system of each step to one of the size of u. Here it is
-solved whole: slower, and accurate to the end.
+Ferris and Munson (2002) reduce the linear system of each step to one of the size of u. Here the
+whole system is solved, which is slower but accurate to the end.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def interior_point(
     decay: FloatArray,
     max_iter: int = 60,
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Each (u, α) on the way; the caller decides when to stop.
+    """Yield the iterates (u, α); the caller decides when to stop.
 
     R has the shape (examples, M, size of u), h and α (examples, M), `upper` and D (examples,);
     `decay` is Δ.
@@ -83,7 +83,7 @@ def interior_point(
             mu = (np.sum(new[2] * new[0]) + new[3] @ new[1]) ** 3 / now**2 / (h.size + n)
             at, sq = p * alpha + step**2 * d[2] * d[0], q * s + step**2 * d[3] * d[1]
             du, da, ds, dp, dq = direction(at - mu, sq - mu)
-        except np.linalg.LinAlgError:  # as near as rounding lets it come
+        except np.linalg.LinAlgError:  # rounding allows no further step
             return
         step = 0.995 * longest(da, ds, dp, dq)
         u, alpha, s = u + step * du, alpha + step * da, s + step * ds

@@ -10,7 +10,7 @@ With :math:`f_i = w \cdot x_i + b` and a weight :math:`c_i` for each example,
         - \Big[\sum_i \frac{\beta_i^2}{4c_i}\text{ if squared}\Big].
 
 s is ``intercept_scaling``: with ∞ the intercept is free and :math:`\sum_i\beta_i = 0`, with 0 there
-is none. t are labels ±1, with ε = 0, or targets. docs/linear-svms.md derives it all.
+is no intercept. t are labels ±1, with ε = 0, or targets. docs/linear-svms.md derives the formulas.
 
 ===============================  =======================  ===========
 loss                             ℓ                        β
@@ -60,7 +60,7 @@ class LinearProblem:
 
     @property
     def upper(self) -> FloatArray:
-        """The largest |β|; examples without weight have none."""
+        """The largest |β|; 0 for examples without weight."""
         return np.where(self.c > 0, np.inf, 0.0) if self.squared else self.c
 
     @property
@@ -71,7 +71,7 @@ class LinearProblem:
 
 
 class Certificate(NamedTuple):
-    """P of (w, b), D of β, and P − D: the most that P is above the optimum."""
+    """P of (w, b), D of β, and P − D, by which P exceeds the optimum at most."""
 
     primal: float
     dual: float
@@ -79,7 +79,7 @@ class Certificate(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The optimum: weights, intercept, β, and what they prove of each other."""
+    """The optimum: weights, intercept, β, and their certificate."""
 
     w: FloatArray
     b: float
@@ -116,10 +116,10 @@ def dual(problem: LinearProblem, beta: FloatArray) -> float:
 
 
 def feasible(problem: LinearProblem, beta: FloatArray) -> FloatArray:
-    """Bring any β where D is a bound: clip it, and if the intercept is free make its sum 0.
+    """Move any β to where D is a bound: clip it, and if the intercept is free make its sum 0.
 
-    The sign that has too much loses it: its free variables (between 0 and the bound) first, each
-    in proportion to its size, then those at the bound.
+    The sign with the larger sum is lowered: its free variables (between 0 and the bound) first,
+    each in proportion to its size, then those at the bound.
     """
     beta = np.clip(beta, *problem.box)
     if problem.intercept_scaling < np.inf:
@@ -134,7 +134,7 @@ def feasible(problem: LinearProblem, beta: FloatArray) -> FloatArray:
 
 
 def certificate(problem: LinearProblem, w: FloatArray, b: float, beta: FloatArray) -> Certificate:
-    """What a solver may claim: P(w, b), D of the feasible β next to its own, the gap.
+    """P(w, b), D of the feasible β next to the given one, and the gap between them.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def augmented(X: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
 
 
 def solve(problem: LinearProblem, tol: float = 1e-12) -> Solution:
-    """The optimum, for some hundreds of examples: gap <= tol · P, or what rounding allows.
+    """The optimum of a few hundred examples: gap <= tol · P, or as small as rounding allows.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def solve(problem: LinearProblem, tol: float = 1e-12) -> Solution:
     best = Solution(np.zeros(d), 0.0, np.zeros(L), Certificate(nothing, 0.0, nothing))
     if nothing == 0:
         return best
-    # One α >= 0 for a loss on the side z of an example: ξ >= z (t − f) − ε, and β = Σ z α.
+    # One α >= 0 per side z of an example: ξ >= z (t − f) − ε, and β = Σ z α.
     z = [t] if problem.loss.endswith("hinge") else [np.ones(L), -np.ones(L)]
     some = np.tile(problem.c > 0, len(z))
     side = np.concatenate(z)[some]

@@ -195,24 +195,6 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
             return outputs
         return np.asarray(_ovr_decision_function(outputs < 0, -outputs, len(self.classes_)))
 
-    def predict(self, X: ArrayLike) -> Any:
-        """The class of each example; sign(0) = −1, the first of two classes.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples; kernel values of shape (n_samples, n_training_samples) for a
-            precomputed kernel.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Their classes. Of several classes, the one with the most votes of the pairs; between
-            equal votes the first, or with `break_ties` the one with the highest score.
-        """
-        self._check_ties()
-        return self._decide(self._outputs(self._check_predict(X)))
-
     def _check_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
@@ -225,6 +207,8 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
         return super()._check_targets(y_val)
 
     def _decide(self, outputs: FloatArray) -> Any:
+        """The class with the most votes; of equal ones the first, or that of the highest score."""
+        self._check_ties()
         if outputs.shape[1] == 1 or self._one_against_rest:
             return self.classes_[predicted_codes(outputs)]
         if self.break_ties:

@@ -27,22 +27,6 @@ __all__ = ["SVR", "NuSVR"]
 class KernelRegressor(CertifiedRegressor, KernelMachine):
     """Base of regressions: their only output is the prediction."""
 
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """f(x) of each example.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
-            The examples; kernel values of shape (n_samples, n_training_samples) for a
-            precomputed kernel.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predictions.
-        """
-        return self._decide(self._outputs(self._check_predict(X)))
-
 
 class SVR(KernelRegressor):
     r"""Support vector regression with any kernel (thesis, Chapter 5).

@@ -305,6 +305,22 @@ class CertifiedClassifier(ClassifierMixin):  # type: ignore[misc]
     classes_: ArrayLike
     class_weight: ArrayLike
 
+    def predict(self, X: ArrayLike) -> Any:
+        """The class of each example; sign(0) = −1, the first of two classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; kernel values of shape (n_samples, n_training_samples) for a
+            precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Their classes.
+        """
+        return self._decide(self._outputs(self._check_predict(X)))
+
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         return example_weights(
             X, y, sample_weight, self.class_weight, self.classes_, every_class=True
@@ -329,6 +345,22 @@ class CertifiedClassifier(ClassifierMixin):  # type: ignore[misc]
 
 class CertifiedRegressor(RegressorMixin):  # type: ignore[misc]
     """What a certified machine needs to be a regression, beside its outputs."""
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """f(x) of each example.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            The examples; kernel values of shape (n_samples, n_training_samples) for a
+            precomputed kernel.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predictions.
+        """
+        return self._decide(self._outputs(self._check_predict(X)))
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         return example_weights(X, y, sample_weight, None, None)

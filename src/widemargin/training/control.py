@@ -1,4 +1,4 @@
-"""What stops and watches a fit: Ctrl-C, the clock, callbacks, history and progress."""
+"""What stops and watches a fit: Ctrl-C, the time limit, callbacks, history and progress."""
 
 import signal
 import threading
@@ -13,17 +13,17 @@ from joblib import Parallel, delayed
 
 __all__ = ["Control", "Watcher", "in_threads", "interrupt_flag"]
 
-SLICE = 0.05  # seconds of native work between two looks at the flags
+SLICE_SECONDS = 0.05  # of native work between two looks at the flags
 
 
 @contextmanager
 def interrupt_flag(*, shared: bool = True) -> Iterator[threading.Event]:
     """Ctrl-C sets the flag instead of raising; a second Ctrl-C raises as usual.
 
-    Only in the main thread, and only where Python's own handler is in place: a program that
-    handles SIGINT itself goes on doing so. Inside another such block it is that block's flag: a
-    Ctrl-C stops the fit and what the fit is part of. With `shared=False` blocks inside this one
-    do not see the flag: what they do is completed first.
+    This holds only in the main thread, and only if Python's own handler is in place: a program
+    that handles SIGINT itself keeps its handler. An inner context has the flag of the outer one,
+    so that Ctrl-C stops both a fit and what the fit is part of. With `shared=False` inner contexts
+    do not see the flag, and what they do is completed first.
     """
     ours = threading.current_thread() is threading.main_thread()
     previous = signal.getsignal(signal.SIGINT)
@@ -57,13 +57,13 @@ class Control:
     Parameters
     ----------
     name : str
-        Of the estimator, for the lines that `verbose` prints.
+        The estimator's name, for the lines that `verbose` prints.
     interrupted : threading.Event
         Set by Ctrl-C.
     time_limit : float or None
         Seconds from now.
     verbose : int
-        Whether to print a line a slice.
+        Whether to print one line per record.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Control:
         return time.perf_counter() - self.start
 
     def reason(self) -> str | None:
-        """Why to stop now, if there is a reason."""
+        """Why to stop now, or None."""
         if self._reason is None:
             if self._interrupted.is_set():
                 self._reason = "interrupted"
@@ -94,15 +94,15 @@ class Control:
         return self._reason
 
     def stop(self, reason: str) -> None:
-        """Makes every problem stop after its slice."""
+        """Make every problem stop after its slice."""
         self._reason = self._reason or reason
 
     def slice(self) -> float:
-        """Seconds of the next piece of work."""
-        return float(min(SLICE, max(0.0, self.deadline - time.perf_counter())))
+        """How many seconds the next piece of work may take."""
+        return float(min(SLICE_SECONDS, max(0.0, self.deadline - time.perf_counter())))
 
     def quiet(self) -> "Control":
-        """The same flags and deadline for work of which nobody wants to read."""
+        """The same flags and deadline, without history and output."""
         other = copy(self)
         other.history, other.verbose = [], 0
         return other
@@ -145,13 +145,13 @@ class Watcher:
     estimator : estimator
         The model being fitted.
     context : sklearn.callback.CallbackContext
-        Of the fit; each slice becomes one of its subtasks.
+        The context of the fit; each slice becomes one of its subtasks.
     arguments : dict
         ``X``, ``y`` and ``metadata`` for the callbacks.
     solutions : list
-        Those of the problems before anything was done, to be replaced one by one.
+        The solutions before any work is done; later ones replace them one by one.
     attributes : callable
-        The fitted attributes, from the solutions of all problems.
+        Makes the fitted attributes from the solutions of all problems.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Watcher:
         self.lock = threading.Lock()
 
     def __call__(self, number: int, solution: Callable[[], Any]) -> bool:
-        """A slice of this problem is done; True if a callback wants to stop."""
+        """Called after a slice of this problem; returns whether a callback wants to stop."""
 
         def so_far() -> dict[str, Any]:
             self.solutions[number] = solution()

@@ -5,8 +5,8 @@ Two classes, with scores f (Platt 2000):
 .. math:: P(y = 1 \mid f) = \frac{1}{1 + e^{A f + B}}
 
 A and B are fitted on scores of models that did not see the example (`out_of_fold`). K classes
-have a sigmoid for each pair, :math:`r_{ij} \approx P(i \mid i \text{ or } j)`, and `couple` makes
-one distribution of them.
+have one sigmoid per pair, :math:`r_{ij} \approx P(i \mid i \text{ or } j)`, and `couple` combines
+them into one distribution.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 __all__ = ["couple", "fit_sigmoid", "out_of_fold", "sigmoid"]
 
 MIN_PROBABILITY = 1e-7  # of a class against another, as in LIBSVM
-MIN_SLOPE = 1e-6  # of a sigmoid without intercept: the least max |A f|
-CONSTANT = 1e-12  # scores that differ by this part of the largest are the same
-TINY = 1e-200  # scores no larger than this are zero
+MIN_SLOPE = 1e-6  # the smallest max |A f| of a sigmoid without intercept
+CONSTANT_SPREAD = 1e-12  # scores that differ by less, relative to the largest, are the same
+ZERO_SCORE = 1e-200  # scores up to this size count as zero
 MAX_ITER, MAX_HALVINGS = 200, 60
-BLOCK = 1 << 20  # elements of the matrices solved at once
+ELEMENTS_PER_BLOCK = 1 << 20  # of the matrices that are solved at a time
 
 ABOVE_HALF, BELOW_HALF = float(np.nextafter(0.5, 1)), float(np.nextafter(0.5, 0))
 
@@ -38,15 +38,14 @@ def fit_sigmoid(
     .. math:: \min_{A, B} \; -\sum_l w_l \, [t_l \log p_l + (1 - t_l) \log(1 - p_l)], \qquad
               t_l = \frac{N_+ + 1}{N_+ + 2} \text{ if positive, else } \frac{1}{N_- + 2}
 
-    with :math:`N_\pm` the weights of the two classes: a weight of 2 is an example given twice,
-    a weight of 0 one that is not there. As 0 < t < 1, the minimum is finite even when the
-    scores separate the classes. Newton's method with backtracking finds it (Lin, Lin and Weng,
-    2007).
+    with :math:`N_\pm` the weights of the two classes. A weight of 2 means an example given twice,
+    a weight of 0 an example left out. As 0 < t < 1, the minimum is finite even when the scores
+    separate the classes. Newton's method with backtracking finds it (Lin, Lin and Weng, 2007).
 
     Parameters
     ----------
     scores : array-like of shape (n,)
-        f of each example, best from models that did not see it.
+        f of each example, preferably from models that did not see it.
     positive : array-like of shape (n,)
         Whether the example is of the positive class.
     weights : array-like of shape (n,), optional
@@ -57,14 +56,14 @@ def fit_sigmoid(
     Returns
     -------
     A, B : float
-        Negative A: the probability grows with the score.
+        With negative A the probability grows with the score.
 
     Notes
     -----
-    Scores that rank the classes the wrong way round ask for A > 0. With an intercept they get it.
-    Without, A would contradict the sign of f, and the best A ≤ 0 is zero: the scores tell
-    nothing. A is then the slope with max |A f| = 1e-6, so that p is 1/2 to six digits and still
-    on the side of f.
+    Scores that rank the classes the wrong way round ask for A > 0, which an intercept allows.
+    Without one, A > 0 would contradict the sign of f, and the best A ≤ 0 is zero: the scores carry
+    no information. A is then the slope with max |A f| = 1e-6, so that p is 1/2 to six digits and
+    still on the side of f.
 
     Constant scores give A = 0 with an intercept: p is the mean of t.
 
@@ -82,9 +81,9 @@ def fit_sigmoid(
     t = np.where(y, (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2))
     w = w / ((n_pos + n_neg) or 1.0)
 
-    # u = A f + B = a (f / scale - shift) + b: centred and at most 1, whatever the scores are
+    # u = A f + B = a (f / scale - shift) + b, centred and at most 1 for any scores
     scale = float(np.abs(f).max(initial=0.0))
-    f, scale = (f / scale, scale) if scale > TINY else (0 * f, 1.0)
+    f, scale = (f / scale, scale) if scale > ZERO_SCORE else (0 * f, 1.0)
     if not intercept:
         a = _newton(f[:, None], t, w, np.zeros(1))[0] if np.any(f) else 0.0
         return float(min(a, -MIN_SLOPE) / scale), 0.0
@@ -93,7 +92,7 @@ def fit_sigmoid(
     b = float(np.log((1 - prior) / prior))
     shift = float(w @ f)
     spread = float(np.abs(f - shift).max(initial=0.0))
-    if spread <= CONSTANT:
+    if spread <= CONSTANT_SPREAD:
         return 0.0, b
     centred = (f - shift) / spread
     a, b = _newton(np.column_stack([centred, np.ones_like(f)]), t, w, np.array([0.0, b]))
@@ -119,10 +118,10 @@ def _newton(F: FloatArray, t: FloatArray, w: FloatArray, theta: FloatArray) -> F
         hessian[np.diag_indices_from(hessian)] *= 1 + 1e-12
         hessian[np.diag_indices_from(hessian)] += 1e-100
         step = -np.linalg.solve(hessian, gradient)
-        decrement = float(-gradient @ step)  # twice the expected fall
+        decrement = float(-gradient @ step)  # twice the expected decrease
         if decrement <= 1e-24:
             break
-        if decrement < 1e-10:  # rounding hides the fall, and whole steps converge from here
+        if decrement < 1e-10:  # rounding hides the decrease, and full steps converge from here
             theta = theta + step
             continue
         for _ in range(MAX_HALVINGS):
@@ -142,7 +141,7 @@ def sigmoid(scores: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
     Parameters
     ----------
     scores : array-like
-        f, of any shape; a column for each sigmoid if there are several.
+        f, of any shape; one column per sigmoid if there are several.
     A, B : float or array-like of shape (n_sigmoids,)
         What `fit_sigmoid` found.
 
@@ -184,7 +183,7 @@ def couple(pairwise: ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray of shape (n, K)
-        p, each row of sum 1; LIBSVM finds it to two or three digits, by iteration.
+        p, whose rows sum to 1. LIBSVM finds it to two or three digits, by iteration.
 
     Examples
     --------
@@ -199,12 +198,12 @@ def couple(pairwise: ArrayLike) -> FloatArray:
     K = round((1 + (1 + 8 * pairs) ** 0.5) / 2)
     if pairs == 0 or pairs != K * (K - 1) // 2:
         raise ValueError(f"{pairs} columns are not the pairs of a number of classes")
-    if K == 2:  # the minimum, without the rounding of a solver
+    if K == 2:  # the exact minimum
         return np.column_stack([r_pairs, 1 - r_pairs])
     i, j = np.triu_indices(K, 1)
     diagonal = np.arange(K)
     p = np.empty((n, K))
-    rows = max(1, BLOCK // K**2)
+    rows = max(1, ELEMENTS_PER_BLOCK // K**2)
     for first in range(0, n, rows):
         block = r_pairs[first : first + rows]
         r = np.zeros((len(block), K, K))
@@ -227,12 +226,11 @@ def out_of_fold(
     """The score of every example by a model that did not see it.
 
     The members of each class are shuffled and dealt to the folds in turn. A class with fewer
-    members than folds is then missing from some test sets, but from no training set if it has
-    two members or more. The only member of a class is in every training set and is scored by a
-    model that saw it: without it there would be no such class to score.
+    members than folds is missing from some test sets, but from no training set if it has two or
+    more members. The only member of a class is in every training set and is scored by a model that
+    saw it: without it there would be no such class to score.
 
-    Examples of weight zero are in no training set, and the folds of the others are what they
-    would be without them.
+    Examples of weight zero are in no training set, and they do not change the folds of the others.
 
     Parameters
     ----------
@@ -244,9 +242,9 @@ def out_of_fold(
     weights : array-like of shape (n,), optional
         Weights ≥ 0; only whether they are zero matters here.
     n_splits : int, default=5
-        How many folds; those that would be empty are left out.
+        The number of folds; empty ones are left out.
     random_state : int, RandomState or None, default=None
-        Decides the folds; None is 0.
+        The seed of the folds; None means 0.
 
     Returns
     -------

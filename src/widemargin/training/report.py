@@ -58,7 +58,7 @@ def check_finite(estimator: Any, record: dict[str, float]) -> None:
 
 
 def warn_unfinished(estimator: Any, plan: "Plan", outcome: "Outcome") -> None:
-    """Says what is left to gain and what to do, where training did not end by its own rule."""
+    """Warns if training did not end by its own rule: how far it is, and what to do."""
     last = outcome.history[-1]
     name = type(estimator).__name__
     left = (
