@@ -32,19 +32,19 @@ SMALL_WORKERS = {
 
 
 def peak() -> int:
-    """The most memory that a worker has had, in bytes."""
+    """Peak memory of a worker, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def rows(block_info=None):
-    """A chunk of 1,000 inputs; classes depend on two of them, as no line can tell."""
+    """A chunk of rows with 1,000 inputs."""
     (first, end), _ = block_info[None]["array-location"]
     random = np.random.default_rng(first)
     return random.random((end - first, 1000), dtype=np.float32)
 
 
 def wide(size: int, chunk: int) -> tuple[da.Array, da.Array]:
-    """Examples of so many bytes in chunks of so many."""
+    """Examples of `size` bytes in chunks of `chunk` bytes; classes are the XOR of two inputs."""
     count, at_once = size // 4000, chunk // 4000
     chunks = da.core.normalize_chunks((at_once, 1000), (count, 1000))
     X = da.map_blocks(rows, chunks=chunks, dtype=np.float32)

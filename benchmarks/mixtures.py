@@ -1,13 +1,14 @@
-"""How quick and how good is a hard mixture of SVMs, next to one SVM and to LightGBM?
+"""How fast and how accurate is a hard mixture of SVMs, compared with one SVM and LightGBM?
 
-`forest`: the thesis's split of Forest. Of the settings of each model that with the lowest
-validation error counts; its time, prediction and test error are shown. A mixture stops at the
-iteration with the lowest validation error, and its time has all iterations. `scaling`: time and
-test error of the mixture with more and more rows, each expert having 2,000, and the exponent of
-time ~ rows^e (Figure 6.2a). `workers`: how long the experts take with one and with more workers.
+`forest` uses the thesis's split of Forest. For each model, it shows training time, prediction time
+and test error of the setting with the lowest validation error. A mixture keeps the iteration with
+the lowest validation error, and its time includes all iterations. `scaling` shows time and test
+error of the mixture for growing numbers of rows, with 2,000 per expert, and the exponent e of
+time ~ rows^e (Figure 6.2a). `workers` shows the training time of the experts with one worker and
+with several.
 
-Machines get inputs in 0..1, scaled outside the clock; a mixture scales them itself. scikit-learn's
-SVM is timed on a tenth and a fifth of the rows and its time extrapolated ("~").
+Machines get inputs in 0..1, whose scaling is not timed; a mixture scales them itself. The SVM of
+scikit-learn is timed on a tenth and a fifth of the rows, and its time is extrapolated ("~").
 """
 
 import argparse
@@ -48,7 +49,7 @@ LEAVES = ((500, 127), (1000, 255))  # rounds and leaves of LightGBM
 
 @dataclass
 class Parts:
-    """Training, validation and test rows: as they are, and scaled to 0..1."""
+    """Training, validation and test rows; `scaled` has inputs in 0..1."""
 
     X: Any
     y: Any
@@ -80,7 +81,7 @@ class Line:
 
 
 def load(rows: int) -> Parts:
-    """The thesis's split; more than 100,000 training rows come from those it leaves over."""
+    """The thesis's split; training rows beyond 100,000 are taken from those it leaves out."""
     split = fetch_forest(split="thesis")
     X, y = split.X_train, split.y_train
     if rows > len(y):
