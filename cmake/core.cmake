@@ -45,9 +45,16 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # it warns when it cannot vectorise a
   list(APPEND WIDEMARGIN_FLAGS -Wno-pass-failed)
 endif()
 
+# Instruction sets beyond the baseline. A build for one machine may name fewer and is quicker.
+set(WIDEMARGIN_WIDER_ISAS "avx2;avx512" CACHE STRING "Instruction sets beside the baseline")
+
 widemargin_add_isa(baseline ${WIDEMARGIN_FLAGS})
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  widemargin_add_isa(avx2 ${WIDEMARGIN_FLAGS} -mavx2 -mfma)
-  widemargin_add_isa(avx512 ${WIDEMARGIN_FLAGS} -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw
-                     -mavx512vl -mavx512vpopcntdq -mprefer-vector-width=256)
+  if("avx2" IN_LIST WIDEMARGIN_WIDER_ISAS)
+    widemargin_add_isa(avx2 ${WIDEMARGIN_FLAGS} -mavx2 -mfma)
+  endif()
+  if("avx512" IN_LIST WIDEMARGIN_WIDER_ISAS)
+    widemargin_add_isa(avx512 ${WIDEMARGIN_FLAGS} -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw
+                       -mavx512vl -mavx512vpopcntdq -mprefer-vector-width=256)
+  endif()
 endif()
