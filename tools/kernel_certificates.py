@@ -220,7 +220,7 @@ def _faults(case: Case, model: Any, solution: Any, task: Any) -> list[str]:
     if not found.violation <= model.kkt_violation_ * (1 + SLACK):
         faults.append(f"kkt_violation_ {model.kkt_violation_:.3g} is {found.violation:.3g}")
     if not found.gap <= model.duality_gap_ * (1 + SLACK):
-        faults.append(f"duality_gap_ {model.duality_gap_:.3g} is {found.gap:.3g}")
+        faults.append(f"duality_gap_ {model.duality_gap_:.9g} is {found.gap:.9g}")
     return faults
 
 

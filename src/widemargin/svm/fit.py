@@ -20,6 +20,7 @@ __all__ = ["KernelProblems", "Task", "resume", "solve_all", "unsolved"]
 
 MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
 MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
+MIN_EXAMPLES_FOR_FLOAT32 = 400  # with fewer it saves less than verifying its solution costs
 AT_BOUND = 1e-9  # relative distance that rounding of a scaled coefficient may leave
 
 
@@ -152,9 +153,13 @@ def solve_all(
         if reason is not None:
             return unsolved(task.problem, reason)
         begin = None if initial is None else initial[number]
+        either = kernel.named and kernel.double_precision is None
+        double = replace(kernel, double_precision=True) if either else kernel
+        if len(task.ids) < MIN_EXAMPLES_FOR_FLOAT32:
+            return attempt(double, number, begin)
         solution = attempt(kernel, number, begin)
-        if solution.reason == "rounding" and kernel.named and kernel.double_precision is None:
-            rest = attempt(replace(kernel, double_precision=True), number, solution.beta)
+        if solution.reason == "rounding" and either:
+            rest = attempt(double, number, solution.beta)
             rest.steps += solution.steps
             rest.kernel_evaluations += solution.kernel_evaluations
             return rest
