@@ -282,7 +282,7 @@ class _Run:
         if self.options.shrinking == "heuristic":
             return True
         found = certify(self.problem, result.beta, result.f).violation
-        return found > max(self.options.tol, 1.01 * self.progress["violation"])
+        return bool(found > max(self.options.tol, 1.01 * self.progress["violation"]))
 
     def _note(self) -> None:
         record = _record(self.progress, self.number, self.control)

@@ -19,8 +19,8 @@ rbf, norms        2 γ D n + D/2,  1             1,  2 γ D n                1
 given             0                             0                          largest √|k|
 ================  ============================  =========================  ==============
 
-with :math:`D = \sqrt d + 4`: rounding errors of a sum of d terms grow as :math:`\sqrt d` (N. Higham and
-T. Mary, *A new approach to probabilistic rounding error analysis*, 2019). R is the norm of the
+with :math:`D = \sqrt d + 4`: rounding errors of a sum of d terms grow as :math:`\sqrt d` (N. Higham
+and T. Mary, *A new approach to probabilistic rounding error analysis*, 2019). R is the norm of the
 inputs that float32 rounds, after centring; in float64 nothing is rounded before the difference.
 Where d numbers underflow, their sum loses at most u ε: d times the smallest normal number is ε,
 which is added to n.
@@ -71,7 +71,7 @@ class Rounding:
     def of_sum(self, coef: FloatArray, additions: int) -> FloatArray:
         """What rounding does to Σ coef_m k(x_l, x_m), summed in float64 by so many additions."""
         unit = SAFETY * UNIT[True] * np.sqrt(additions)
-        return self.of_values(coef) + unit * self.largest_sum(coef)
+        return np.asarray(self.of_values(coef) + unit * self.largest_sum(coef))
 
     def of_updates(self, traffic: float, additions: int) -> FloatArray:
         """What additions in float64 do, of terms whose coefficients have sizes of this sum."""

@@ -1,10 +1,10 @@
 """Makes a certificate true: f with bounds of its rounding errors, recomputed where they matter.
 
-The solver updates f after each step with the kernel values that it works with. `Verifier` bounds how
-far rounding has taken that f from the exact one, in float32 or float64. A certificate that holds for
-every f within these bounds is true. Where the bounds are too wide for it, f is recomputed from β in
-float64: only on examples that are free or near their margin, since the others satisfy their
-conditions whatever the rounding.
+The solver updates f after each step with the kernel values that it works with. `Verifier` bounds
+how far rounding has taken that f from the exact one, in float32 or float64. A certificate that
+holds for every f within these bounds is true. Where the bounds are too wide for it, f is recomputed
+from β in float64: only on examples that are free or near their margin, since the others satisfy
+their conditions whatever the rounding.
 """
 
 from collections.abc import Iterator
