@@ -71,7 +71,7 @@ def run(command: list[Any], log: Path, seconds: float | None = None, **options: 
 
 
 def copy_tree() -> None:
-    """The files under version control, as they are now; one instruction set in the build."""
+    """The files under version control, as they are now."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     shutil.rmtree(TREE, ignore_errors=True)
@@ -79,20 +79,15 @@ def copy_tree() -> None:
         if (ROOT / name).is_file():
             (TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, TREE / name)
-    recipe = TREE / "cmake" / "core.cmake"
-    pattern = r"\nif\(CMAKE_SYSTEM_PROCESSOR MATCHES.*?\nendif\(\)\n"
-    text, count = re.subn(pattern, "\n", recipe.read_text("utf-8"), flags=re.DOTALL)
-    if count != 1:
-        raise RuntimeError(f"{recipe} has no block of wider instruction sets to leave out")
-    recipe.write_text(text, "utf-8")
 
 
 def configure(build: Path, *options: str) -> None:
-    """Makes a build folder for ninja."""
+    """Makes a build folder for ninja, with one instruction set."""
     command = [tool("cmake"), "-S", TREE, "-B", build, "-G", "Ninja"]
     command += [f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}", f"-DPython_EXECUTABLE={sys.executable}"]
     log = WORK / f"{build.name}.log"
-    if not run([*command, "-DCMAKE_BUILD_TYPE=Release", *options], log):
+    command += ["-DCMAKE_BUILD_TYPE=Release", "-DWIDEMARGIN_WIDER_ISAS=", *options]
+    if not run(command, log):
         raise RuntimeError(f"cmake failed; its output is in {log}")
 
 
