@@ -20,7 +20,6 @@ def table():
     return {(row.data, row.model): row for row in rows}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "model", "limit"),
     [
@@ -39,7 +38,6 @@ def test_the_margin_lowers_the_error(table, data):
     assert table[data, "MarginPerceptron"].test_error < table[data, "Perceptron"].test_error
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("column", "data"), list(enumerate(FETCH)))
 def test_a_small_simple_mlp_beats_the_svm_of_table_8_1(column, data):
     rows = FETCH[data](split="thesis")
@@ -49,7 +47,6 @@ def test_a_small_simple_mlp_beats_the_svm_of_table_8_1(column, data):
     assert error < PUBLISHED_TABLE_8_1["SVM"][column]
 
 
-@pytest.mark.slow
 def test_a_small_simple_mlp_on_mnist():
     data = fetch_mnist(split="standard")
     clf = SimpleMLPClassifier(
@@ -59,7 +56,6 @@ def test_a_small_simple_mlp_on_mnist():
     assert 100 * (1 - clf.score(data.X_test / np.float32(255), data.y_test)) <= 1.8
 
 
-@pytest.mark.slow
 def test_fleuret_ends_with_an_epoch_without_change():
     rows = fleuret_mnist()
     assert rows[-1]["changes"] == 0
