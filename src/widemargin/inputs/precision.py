@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
@@ -36,7 +37,12 @@ def far_columns(X: ArrayLike) -> tuple[IntArray, FloatArray, FloatArray]:
     spread, size : ndarray of float
         The largest minus the smallest value of each, and the largest absolute value.
     """
-    spread, size = _spread(X[:FIRST_ROWS])
+    head = X[:FIRST_ROWS]
+    if sp.issparse(X):  # a column with a zero is not far from it
+        columns = np.flatnonzero(np.bincount(head.indices) >= head.shape[0])
+        if not len(columns):
+            return columns, np.empty(0), np.empty(0)
+    spread, size = _spread(head)
     likely = (size > 0.0) & (spread <= FAR * size)
     columns, others = np.flatnonzero(likely), float(np.max(size[~likely], initial=0.0))
     if not len(columns):

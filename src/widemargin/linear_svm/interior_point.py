@@ -30,6 +30,7 @@ STEP_TO_BOUND = 0.995  # a step goes this fraction of the way to the nearest bou
 SHORTEST_STEP = 1e-12  # below this, rounding leaves no progress
 PATH_POINT_GAP = 10.0  # gap of the iterate kept for the next C, relative to the shift to that C
 DIAGONAL_SHIFTS = (0.0, 1e-14, 1e-13, 1e-12)  # tried before the matrix counts as indefinite
+MAX_READY = 10  # iterates whose products say that tol is reached; then rounding spoils certificates
 CERTIFY_FROM = 3.0  # iterates are certified once their gap is below this multiple of tol
 
 
@@ -240,8 +241,8 @@ def interior_point(
         After each iteration. Iterations end only when rounding leaves no progress.
     """
     iterate, wanted = _Iterate(problem, path_point), CERTIFY_FROM * tol
-    left = path_point is None
-    while iterate.advance():
+    left, ready = path_point is None, 0
+    while ready < MAX_READY and iterate.advance():
         relative = problem.relative(iterate.products, iterate.cost)
         if path_point is not None and not left:
             path_point.iterate, path_point.c = iterate.point, problem.c
@@ -250,5 +251,6 @@ def interior_point(
             yield iterate.certify() if last() else None
             continue
         wanted = 0.9 * relative
+        ready += relative <= tol
         yield iterate.certify()
     yield iterate.certify()

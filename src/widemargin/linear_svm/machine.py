@@ -41,8 +41,11 @@ class LinearMachine(CertifiedMachine):
         "warm_start": ["boolean"],
     }
     _remedies: ClassVar[dict[str, str]] = {
-        "max_iter": "raise max_iter or tol, or standardise the inputs",
-        "rounding": "raise tol, or standardise the inputs",
+        "max_iter": 'raise max_iter or tol, or scale the inputs with scaling="standard"',
+        "rounding": (
+            'raise tol, scale the inputs with scaling="standard", subtract large offsets from '
+            "them, or lower C"
+        ),
     }
 
     coef_: FloatArray
@@ -102,7 +105,7 @@ class LinearMachine(CertifiedMachine):
         return np.inf if self.intercept_scaling is None else float(self.intercept_scaling) ** 2
 
     def _options(self) -> LinearOptions:
-        seed = 0
+        seed = 0  # so that two fits of the same data agree
         if self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return LinearOptions(float(self.tol), int(self.max_iter), SOLVERS[self.dual], seed)

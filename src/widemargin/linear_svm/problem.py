@@ -311,7 +311,7 @@ class LinearProblem(Problem):
         size = np.abs(beta)
         room = size if self.squared else np.minimum(beta - low, high - beta)
         if room.sum() <= abs(excess):
-            room = np.where(beta * excess > 0, size, 0.0)
+            room = np.where(np.sign(beta) == np.sign(excess), size, 0.0)
         return np.asarray(np.clip(beta - excess * (room / room.sum()), low, high))
 
     def settled(self, beta: FloatArray) -> tuple[FloatArray, float]:

@@ -146,8 +146,8 @@ def solve_linear(
 
     due = last if solver == "dual" else at_each
     steps = _steps(problem, options, solver, first, path_point, due)
-    if start is not None:  # it may be good enough
-        steps = chain([(start, 1.0, 0)], steps)
+    if start is not None or first.primal == 0.0:  # it may be good enough
+        steps = chain([(first, 1.0, 0)], steps)
     while reason is None:
         certificate, operations, done = next(steps, (None, 0.0, 0))
         if not operations and not done:
