@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MulticlassMachine", "ScaledInputs", "SingleMachine"]
+__all__ = ["MulticlassMachine", "ScaledInputs", "SingleMachine", "fractions"]
 
 
 class Exact:
@@ -26,11 +26,6 @@ class Exact:
         """The product of a matrix and a vector."""
         unit = Fraction(2) ** (self.power + other.power)
         return [int(value) * unit for value in self.whole.dot(other.whole)]
-
-    def transposed_dot(self, other: "Exact") -> list[Fraction]:
-        """The product of the transposed matrix and a vector."""
-        unit = Fraction(2) ** (self.power + other.power)
-        return [int(value) * unit for value in self.whole.T.dot(other.whole)]
 
 
 def fractions(values: Any) -> list[Fraction]:
@@ -76,8 +71,10 @@ class ScaledInputs:
     def _combine_slowly(self, beta: list[Fraction]) -> list[Fraction]:
         power = Fraction(2) ** self.exact.power
         columns = self.exact.whole.T
-        w = [power * sum((b * int(x) for b, x in zip(beta, column, strict=True)), Fraction(0))
-             for column in columns]
+        w = [
+            power * sum((b * int(x) for b, x in zip(beta, column, strict=True)), Fraction(0))
+            for column in columns
+        ]
         return self._centred(w, sum(beta, Fraction(0)))
 
     def _centred(self, w: list[Fraction], total: Fraction) -> list[Fraction]:

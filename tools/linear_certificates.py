@@ -1,6 +1,6 @@
 """Fits random linear machines and checks their certificates in exact arithmetic.
 
-``python -m tools.linear_certificates --count 1000 --seed 0`` draws problems with inputs of any scale
+``python -m tools.linear_certificates --count 1000 --seed 0`` draws problems: inputs of any scale
 and offset, weights, duplicates, all losses, intercepts and solvers. P is computed from `coef_` and
 `intercept_`, D from the β of the fit, both in rational numbers without any rounding. Complaints are
 a machine that says `converged_` although the gap exceeds `tol` times P, a `dual_objective_` that is

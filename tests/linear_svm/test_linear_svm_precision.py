@@ -1,4 +1,4 @@
-"""Linear SVMs on inputs of any scale and offset: certificates are true, fits are right or say so."""
+"""Linear SVMs on inputs of any scale and offset: what a certificate says is true."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from tools.exact_gap import ScaledInputs, SingleMachine
+from tools.exact_gap import ScaledInputs, SingleMachine, fractions
 from tools.linear_certificates import complaints, draw
 from widemargin import LinearSVC, LinearSVCCV, LinearSVR, LinearSVRCV
 from widemargin.inputs.precision import PrecisionWarning
@@ -135,24 +135,18 @@ def test_a_free_intercept_takes_up_offsets(dual):
     X = np.c_[SIGNAL, rng.normal(size=200)]
     options = {"intercept_scaling": None, "loss": "hinge", "dual": dual, "tol": 1e-6}
     near = LinearSVC(**options).fit(X, LABELS)
-    far = LinearSVC(**options).fit(X + [1e6, -1e7], LABELS)
+    far = LinearSVC(**options).fit(X + np.array([1e6, -1e7]), LABELS)
     assert far.converged_
     assert_allclose(far.coef_, near.coef_, atol=0.01)
 
 
 def test_sums_of_far_columns_keep_their_digits():
     X = np.c_[FAR["times"], SIGNAL]
-    problem = LinearSVC(scaling="standard")._prepared(X, None, None)
+    inputs = LinearSVC(scaling="standard")._prepared(X, None, None)
     beta = rng.normal(size=200)
-    exact = ScaledInputs(X, problem.mean, problem.scale)
-    expected = [float(value) for value in exact.combine([*map(_fraction, beta)])]
-    assert_allclose(problem.combine(beta), expected, rtol=1e-9)
-
-
-def _fraction(value):
-    from fractions import Fraction
-
-    return Fraction(float(value))
+    exact = ScaledInputs(X, inputs.mean, inputs.scale)
+    expected = [float(value) for value in exact.combine(fractions(beta))]
+    assert_allclose(inputs.combine(beta), expected, rtol=1e-9)
 
 
 def test_the_triangle_is_a_factor_of_the_matrix():
@@ -204,7 +198,7 @@ def test_other_columns_are_not(column, dtype):
 def test_fits_agree_without_a_seed(model):
     X, y = rng.normal(size=(200, 5)), LABELS if "SVC" in type(model).__name__ else SIGNAL
     first = quiet(model, X, y).coef_.copy()
-    np.random.seed(12345)  # the global generator has no say
+    np.random.random(7)  # noqa: NPY002  the global generator has no say
     assert_allclose(quiet(model, X, y).coef_, first, atol=1e-6)
 
 

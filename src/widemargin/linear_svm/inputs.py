@@ -201,5 +201,6 @@ class Design:
         """
         upper, roots = np.diag(np.sqrt(penalty)), np.sqrt(weights)
         for rows, block in self._blocks():
-            upper = np.linalg.qr(np.vstack([upper, block * roots[rows, None]]), mode="r")
+            stacked = np.vstack([upper, block * roots[rows, None]])
+            upper = np.asarray(np.linalg.qr(stacked, mode="r"))
         return upper

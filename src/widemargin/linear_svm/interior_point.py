@@ -200,7 +200,6 @@ class _Iterate:
             least = min(float(np.where(d < 0, -z / d, np.inf).min()) for z, d in pairs)
         return min(1.0, STEP_TO_BOUND * least)
 
-
     def _factor(self, theta: FloatArray) -> tuple[FloatArray, bool]:
         """A triangular factor of R + Σ θ x xᵀ: Cholesky's, or if rounding forbids it, from QR."""
         if not self.orthogonal:

@@ -137,7 +137,7 @@ class MulticlassProblem(Problem):
         return self._from_alpha(alpha, alpha.sum(axis=1))
 
     def slack_terms(self, f: FloatArray) -> FloatArray:
-        return 1.0 + 2.0 * np.abs(f).max(axis=0)
+        return np.asarray(1.0 + 2.0 * np.abs(f).max(axis=0))
 
     def settled(self, beta: FloatArray) -> tuple[FloatArray, float]:
         """Set the own class to minus the sum of the others; columns stay as they are."""

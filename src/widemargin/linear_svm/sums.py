@@ -39,9 +39,9 @@ class Sums(ABC):
 
     @abstractmethod
     def outputs(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, FloatArray]:
-        """f(x) of all examples from weights of the inputs as given, and the size of the terms of w·x.
+        """f(x) of all examples from weights of the inputs as given, and the sizes of the sums w·x.
 
-        With many outputs the size is that of the largest.
+        The size of a sum is that of its terms; with many outputs, that of the largest.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-r"""Recomputes a certificate from the weights as they are stored, with bounds of the rounding errors.
+"""Recomputes a certificate from the weights as they are stored, and bounds its rounding errors.
 
 A solver updates w and f(x), and its sums cancel where inputs are far from the origin or C is large.
 So before a fit calls itself converged, P and D are computed from the stored weights and from β, and
@@ -80,8 +80,7 @@ def _primal(problem: Problem, certificate: Certificate, sums: Sums) -> tuple[flo
 def _dual(problem: Problem, certificate: Certificate, sums: Sums) -> tuple[float, float]:
     """D of β, and by how much it may be too high."""
     each = (problem.inputs.count + MORE_ROUNDINGS) * sums.rounding
-    feasible = problem.feasible(certificate.beta).astype(sums.dtype, copy=False)
-    beta, left = problem.settled(feasible)
+    beta, left = problem.settled(np.asarray(problem.feasible(certificate.beta), sums.dtype))
     w, pull, square = sums.combine(beta)
     terms, slope = problem.dual_terms(beta)
     total = float(np.abs(beta).sum())
