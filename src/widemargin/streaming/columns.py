@@ -142,7 +142,8 @@ def is_number(text: str | None) -> bool:
 
 def _first_word(column: Any) -> int:
     """The first row of a text column that does not hold a number."""
-    return next(row for row, value in enumerate(column.to_pylist()) if not is_number(value))
+    values = enumerate(column.to_pylist())
+    return next((row for row, value in values if not is_number(value)), 0)
 
 
 def infer_schema(table: Any, path: Path, options: ColumnOptions, *, parse: bool) -> Schema:
