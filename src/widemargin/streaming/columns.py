@@ -193,7 +193,10 @@ def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
     if plain and not any(np.isnan(floats(c)).any() for c in chosen):
         return None
     frame = features(chosen, inputs, frame=True, path=path)
-    return table_encoder(frame).fit(frame)
+    try:
+        return table_encoder(frame).fit(frame)
+    except ValueError as error:
+        raise DataFileError(f"{path}: {error}; use a file with more rows") from error
 
 
 def _type(inferred: Any, text: bool) -> Any:

@@ -19,7 +19,7 @@ from widemargin.tables.table import Table
 
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
 NPZ_ERRORS = (ValueError, LookupError, MemoryError, RuntimeError, TypeError)
-SAVEZ = "write it with numpy.savez, with numbers or strings only"
+SAVEZ = "write it with numpy.savez or scipy.sparse.save_npz, with numbers or strings only"
 
 # Columns that a file may have whatever its size, and then for each of its bytes.
 FREE_COLUMNS = 2**20
@@ -123,7 +123,7 @@ def read_npz(path: Path, target: str | int | None) -> Table:
     try:
         X = _npz_matrix(parts, path)
     except ValueError as error:
-        raise DataFileError(f"{path}: {error}") from error
+        raise DataFileError(f"{path}: {error}; {SAVEZ}") from error
     return _checked_table(X, parts.get("y"), "y", path)
 
 
@@ -156,11 +156,11 @@ def _npz_matrix(parts: Mapping[str, np.ndarray], path: Path) -> Any:
         raise ValueError(f"has neither X nor a sparse matrix ({min(missing)} is missing)")
     layout = str(np.asarray(parts.get("format", "csr")).astype(str))
     if layout not in ("csr", "csc") or parts["shape"].ndim != 1:
-        raise ValueError(f"sparse matrix in the format {layout!r}; write it as csr")
+        raise ValueError(f"sparse matrix in the format {layout!r}, which must be csr")
     cls = sp.csr_array if layout == "csr" else sp.csc_array
     X = checked_sparse(cls, parts["data"], parts["indices"], parts["indptr"], parts["shape"])
     if max(X.shape) > most_columns(path.stat().st_size):
-        raise ValueError(f"shape {X.shape} is far too large for its entries; remove empty columns")
+        raise ValueError(f"shape {X.shape} is far too large for its entries")
     return X.tocsr() if X.dtype == np.float32 else X.tocsr().astype(np.float64)
 
 
