@@ -138,7 +138,7 @@ def _locked_folder(place: Path) -> tuple[Path, int | None]:
 
 
 def _claim(folder: Path, lock: int) -> bool:
-    """Lock a folder and empty it; False if it is in use or belongs to somebody else."""
+    """Lock a folder and empty it; False if it is in use or another user's."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         here, locked = os.stat(folder, follow_symlinks=False), os.fstat(lock)

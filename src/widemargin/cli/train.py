@@ -49,10 +49,12 @@ from widemargin.cli.summary import error_rate, print_summary, summary_of
 
 CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 MAX_SETTING = 10_000  # characters of a tuple, list or dictionary
-OTHER_FORMATS = frozenset(
-    ".pkl .pickle .p .joblib .dill .onnx .pmml .pt .pth .h5 .hdf5 .keras .json .yaml .csv .tsv .txt "
-    ".parquet .svm .npz .npy .gz .zip".split()
-)  # suffixes that promise a file of another format
+# Suffixes that promise a file of another format.
+OTHER_FORMATS = {
+    *(".pkl", ".pickle", ".p", ".joblib", ".dill", ".onnx", ".pmml", ".pt", ".pth"),
+    *(".h5", ".hdf5", ".keras", ".json", ".yaml", ".csv", ".tsv", ".txt", ".parquet"),
+    *(".svm", ".npz", ".npy", ".gz", ".zip"),
+}
 
 
 def train(

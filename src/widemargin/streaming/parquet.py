@@ -123,7 +123,8 @@ def _open(path: Path) -> Any:
         )
     except (pa.ArrowException, OSError) as error:
         raise DataFileError(
-            f"{path}: not a complete Parquet file ({short_reason(error)}); get it again from its source"
+            f"{path}: not a complete Parquet file ({short_reason(error)}); get it again from its "
+            "source"
         ) from error
 
 
@@ -143,8 +144,8 @@ def _row_ranges(
                     yield piece.cut(max(0, skip - piece.row))[1]
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataFileError(
-                f"{path}: row group {group} cannot be read after row {row} ({short_reason(error)}); "
-                "get the file again from its source, or write it again without this row group"
+                f"{path}: row group {group} cannot be read after row {row} "
+                f"({short_reason(error)}); get the file again from its source, or write it again without this row group"
             ) from error
         if row != expected:
             raise DataFileError(

@@ -31,8 +31,8 @@ COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open,
 # pyarrow's names of the compressions that it reads by itself.
 ARROW_COMPRESSION = {".gz": "gzip", ".bz2": "bz2"}
 
-# What the readers of Python and NumPy raise on a file that is missing, truncated or damaged, besides
-# a plain ValueError.  pyarrow has error classes of its own.
+# What the readers of Python and NumPy raise on a file that is missing, truncated or damaged,
+# besides a plain ValueError.  pyarrow has error classes of its own.
 READ_ERRORS = (
     *(OSError, EOFError, UnicodeError, OverflowError, NotImplementedError, SyntaxError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile, csv.Error, struct.error),
@@ -117,7 +117,9 @@ def regular_file(path: Path) -> Iterator[Path]:
         try:
             yield copy
         except ArgumentError as error:
-            names = [p.replace(str(copy), str(path)) if isinstance(p, str) else p for p in error.parts]
+            names = [
+                p.replace(str(copy), str(path)) if isinstance(p, str) else p for p in error.parts
+            ]
             raise type(error)(*names) from error
 
 
