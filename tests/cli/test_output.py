@@ -38,6 +38,7 @@ def test_versions():
     assert "scikit-learn" in run("versions").stdout
 
 
+@pytest.mark.slow
 def test_tables_fit_80_columns(csv, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
@@ -56,6 +57,7 @@ def test_tables_fit_80_columns(csv, tmp_path, monkeypatch):
 # --------------------------------------------------------------------------------- demo and papers
 
 
+@pytest.mark.slow
 def test_demo_without_data(tmp_path, monkeypatch):
     monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
     picture = tmp_path / "demo.png"

@@ -22,6 +22,7 @@ def run_process(*arguments, **environment):
     )
 
 
+@pytest.mark.slow
 def test_exit_codes(csv, tmp_path):
     done = run_process("info", tmp_path / "none")
     assert (done.returncode, done.stdout) == (1, "")
@@ -38,6 +39,7 @@ def test_exit_codes(csv, tmp_path):
     assert "Usage: widemargin " in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["typer", "rich"])
 def test_missing_packages(package):
     code = f"import sys; sys.modules[{package!r}] = None; import widemargin.__main__ as m; m.main()"
@@ -48,6 +50,7 @@ def test_missing_packages(package):
     assert "pip install 'widemargin[cli]'" in line
 
 
+@pytest.mark.slow
 def test_help_imports_no_slow_package():
     code = (
         "import sys, widemargin; before = set(sys.modules)\n"
@@ -61,6 +64,7 @@ def test_help_imports_no_slow_package():
 # ------------------------------------------------------------------------------------------ Ctrl-C
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
 def test_interrupted_training_saves_the_model(csv, tmp_path):
     model = tmp_path / "m"

@@ -100,6 +100,7 @@ def test_types_are_inferred_from_the_whole_file(tmp_path):
     assert table.y.dtype == np.int64
 
 
+@pytest.mark.slow
 def test_wide_rows(tmp_path):
     rows = "\n".join(",".join(["0." + "12345" * 20] * 15_000) for _ in range(2))
     assert read_table(write(tmp_path, "t.csv", rows), header=False).X.shape == (2, 15_000)
