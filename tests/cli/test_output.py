@@ -120,3 +120,17 @@ def test_papers_show_training_errors_if_they_are_published(monkeypatch):
     assert "training" in text
     assert "10.04" in text
     assert "nan" not in text
+
+
+def test_version():
+    from widemargin import __version__
+
+    assert run("--version").stdout == f"widemargin {__version__}\n"
+
+
+def test_models_that_count_no_updates_show_none(csv, tmp_path):
+    options = ("--target", "y", "-o", tmp_path / "m", "--set", "max_iter=2")
+    for model in ("hard-mixture", "linear-svc", "svc"):
+        assert "updates" not in run("train", csv, *options, "--model", model).stdout
+        assert "updates" not in run("info", tmp_path / "m").stdout
+    assert "updates" in run("train", csv, *options).stdout
