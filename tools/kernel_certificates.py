@@ -99,6 +99,8 @@ def _inputs(rng: np.random.Generator) -> tuple[Any, float]:
         X[:, 0] = rng.choice([0.0, 10 ** rng.uniform(-2, 9)], size=n)
     if rng.random() < 0.3:
         X[rng.integers(n, size=n // 2)] = X[rng.integers(n, size=n // 2)]
+    if rng.random() < 0.1:
+        X[n // 2 :] = X[: n - n // 2]
     scale = 10 ** rng.uniform(-30, 30) if rng.random() < 0.5 else 1.0
     return X * scale, scale
 
@@ -201,8 +203,9 @@ def check(case: Case) -> Verdict:
 
 def _faults(case: Case, model: Any, solution: Any, task: Any) -> list[str]:
     faults = [f"{name} is NaN" for name, value in vars(model).items() if _has_nan(value)]
-    outputs = model.predict(case.X)
-    faults += ["a prediction is NaN"] if _has_nan(outputs) else []
+    faults += ["a coefficient is infinite"] if not np.all(np.isfinite(model.dual_coef_)) else []
+    outputs = model.predict if case.kind.endswith("svr") else model.decision_function
+    faults += ["an output is NaN"] if _has_nan(outputs(case.X)) else []
     X, y = case.X[task.ids], case.y[task.ids]
     numbers = {name: getattr(model, name) for name in ("C", "epsilon") if hasattr(model, name)}
     weights = None if case.weights is None else case.weights[task.ids]

@@ -70,6 +70,15 @@ def test_a_kernel_that_is_the_identity(seed, dtype):
     assert certificates.check(case).faults == []
 
 
+def test_no_margin_to_divide_by():
+    """Equal rows of both classes: w = 0, and ρ is whatever rounding leaves of it."""
+    for seed in range(5):
+        X, y = rows(seed)
+        X[20:], y[20:] = X[:20], -y[:20]
+        case = certificates.Case("nu_svc", {"nu": 0.1, "gamma": 1e3}, 1e8 * X, y, None)
+        assert certificates.check(case).faults == []
+
+
 @pytest.mark.parametrize("machine", [SVC, SVR, NuSVC, OneClassSVM])
 def test_a_tol_below_rounding_ends_the_fit_at_once(machine):
     """Not by patience: where a step would follow noise, no step is made."""
