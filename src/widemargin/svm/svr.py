@@ -104,14 +104,14 @@ class SVR(KernelRegressor):
         The primal and the dual objective, between which the optimum lies, and their difference.
         The primal and the gap are infinite where an early stop left no time to measure them.
     kkt_violation_ : float
-        The violation of the optimality conditions over all examples, at most: bounds of the rounding
+        The violation of the optimality conditions over all examples, at most: bounds of rounding
         errors are included. Infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
-        the violation, or what can be verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
-        violate the conditions.
+        the violation, or what can be verified of it, above `tol`; "shrunk" if examples that
+        `shrinking="heuristic"` set aside violate the conditions.
     n_iter_ : int
         The number of steps.
     n_kernel_evaluations_ : int
