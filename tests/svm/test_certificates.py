@@ -138,7 +138,7 @@ def test_bounds_of_kernel_values_hold_and_are_not_wide(kernel, double, form):
     model = SVC(kernel=kernel, degree=3, coef0=0.5)
     model.gamma_ = 0.2
     K = certificates.exact_kernel(model, X)
-    rounding, beta = KernelRounding(source, form(X)).of(packed), rng.normal(size=50)
+    rounding, beta = KernelRounding(source, form(X), not double).of(packed), rng.normal(size=50)
     bounds = rounding.of_sum(beta, 50)
     found = source.expand(form(X), np.arange(50), form(X), beta[None], [slice(0, 50)])[0][:, 0]
     if double:

@@ -93,17 +93,22 @@ class KernelRounding:
     kernel : KernelSource
         The kernel.
     X : array-like or CSR matrix of shape (n_samples, n_features)
-        The examples.
+        The examples; they are not kept.
+    single : bool
+        Whether they may be stored in float32.
     """
 
-    def __init__(self, kernel: KernelSource, X: ArrayLike) -> None:
-        self.kernel, self.X = kernel, X
+    def __init__(self, kernel: KernelSource, X: ArrayLike, single: bool) -> None:
+        self.kernel, self.width = kernel, X.shape[1]
         with np.errstate(over="ignore"):
             if sp.issparse(X):
                 squares = X.astype(np.float64).power(2)
                 self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
             else:
                 self.norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
+        if single and kernel.function == "rbf":
+            self.reach = _reach(X, self.norms)
 
     def of(self, packed: _core.KernelExamples) -> Rounding:
         """The bounds if the core stores the examples, or others with them, as it does these.
@@ -113,7 +118,7 @@ class KernelRounding:
         kernel, double, layout = self.kernel, packed.double_precision, packed.layout
         terms = layout["inputs"] + layout["words"] + layout["groups"]
         D, gamma, one = np.sqrt(terms) + 4.0, kernel.gamma, np.ones(len(self.norms))
-        least = self.X.shape[1] * SMALLEST[double]
+        least = self.width * SMALLEST[double]
         with np.errstate(all="ignore"):
             n = self.norms + least
             q = gamma * n + abs(kernel.coef0)
@@ -133,7 +138,7 @@ class KernelRounding:
             else:
                 far = 2 * gamma * D * n
                 if not layout["sparse"]:
-                    far = gamma * least + (0 * n if double else 2 * np.sqrt(gamma) * self._reach())
+                    far = gamma * least + (0 * n if double else 2 * np.sqrt(gamma) * self.reach)
                 A, B = np.stack([far + D / 2, one], axis=1), np.stack([one, far], axis=1)
             most = RANGE[double]
             if not (4 * max(largest) <= most and all(1 / most <= x <= most for x in factors)):
@@ -141,20 +146,18 @@ class KernelRounding:
         shape = (len(one), -1)
         return Rounding(UNIT[double], A.reshape(shape), B.reshape(shape), size)
 
-    def _reach(self) -> FloatArray:
-        """‖x − mean‖ over the columns that float32 rounds."""
-        X = self.X
-        if sp.issparse(X):
-            mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-            return np.asarray(np.sqrt(self.norms) + np.linalg.norm(mean))
-        if X.dtype == np.float32:
-            return np.zeros(len(X))
-        pieces = [X[start : start + ROWS_AT_ONCE] for start in range(0, len(X), ROWS_AT_ONCE)]
-        rounded = np.zeros(X.shape[1], dtype=bool)
-        for some in pieces:
+
+def _reach(X: ArrayLike, norms: FloatArray) -> FloatArray:
+    if sp.issparse(X):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        return np.asarray(np.sqrt(norms) + np.linalg.norm(mean))
+    pieces = [X[start : start + ROWS_AT_ONCE] for start in range(0, len(X), ROWS_AT_ONCE)]
+    rounded = np.zeros(X.shape[1], dtype=bool)
+    with np.errstate(over="ignore"):
+        for some in pieces if X.dtype == np.float64 else ():
             rounded |= (some.astype(np.float32) != some).any(axis=0)
-        if not rounded.any():
-            return np.zeros(len(X))
-        mean = X.mean(axis=0)
-        apart = [np.where(rounded, some - mean, 0.0) for some in pieces]
-        return np.concatenate([np.sqrt(np.einsum("ij,ij->i", a, a)) for a in apart])
+    if not rounded.any():
+        return np.zeros(len(X))
+    mean = X.mean(axis=0)
+    apart = (np.where(rounded, some - mean, 0.0) for some in pieces)
+    return np.concatenate([np.sqrt(np.einsum("ij,ij->i", a, a)) for a in apart])

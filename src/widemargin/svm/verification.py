@@ -56,7 +56,8 @@ class Verifier:
     ) -> None:
         self.kernel, self.X, self.ids, self.source = kernel, X, ids, source
         if diagonal is None:
-            self.of_kernel = KernelRounding(kernel, X if len(ids) == X.shape[0] else X[ids])
+            some = X if len(ids) == X.shape[0] else X[ids]
+            self.of_kernel = KernelRounding(kernel, some, not source.double_precision)
             self.rounding = self.of_kernel.of(source)
         else:
             zero = np.zeros((len(ids), 1))
