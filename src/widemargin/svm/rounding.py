@@ -23,7 +23,7 @@ with :math:`D = \sqrt d + 4`: rounding errors of a sum of d terms grow as :math:
 and T. Mary, *A new approach to probabilistic rounding error analysis*, 2019). R is the norm of the
 inputs that float32 rounds, after centring; in float64 nothing is rounded before the difference.
 Where d numbers underflow, their sum loses at most u ε: d times the smallest normal number is ε,
-which is added to n.
+which is added to n. For the same reason the smallest normal number is added to q^p.
 """
 
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ class KernelRounding:
                 size = B = np.sqrt(n)
                 A = D * size
             elif kernel.function == "poly":
-                size = B = q ** (kernel.degree / 2)
+                size = B = np.sqrt(q**kernel.degree + SMALLEST[double])
                 A = kernel.degree * (D + 1.0) * size
                 largest.append(size.max() ** 2)
             elif kernel.function == "sigmoid":
