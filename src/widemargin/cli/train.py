@@ -109,6 +109,7 @@ def train(
     estimator = make_model(model, settings or [], None if stream else time_limit)
     output, console = output_path(output, json)
     data = [input_path(path) for path in data]
+    test = None if test is None else input_path(test)
     check_output(output, *data, test)
     _check_suffix(output)
     if test is not None and not (test.is_file() or is_stream(test)):
@@ -160,6 +161,7 @@ def _train_on_table(
     """Fit and save a model; return it with a summary of the training."""
     from widemargin.persistence import save
     from widemargin.tables import read_table
+    from widemargin.training.control import interrupt_flag
 
     table = read_table(data, **reading)
     if table.y is None:
@@ -168,7 +170,8 @@ def _train_on_table(
     X = named(table)
     fitted = _with_encoder(estimator, X, mixed=X is table.X and hasattr(X, "iloc"))
     start = time.perf_counter()
-    with progress_bar(estimator, quiet=quiet):
+    # Ctrl-C while the table is encoded ends training after one step.
+    with progress_bar(estimator, quiet=quiet), interrupt_flag():
         fitted.fit(X, table.y)
     seconds = time.perf_counter() - start
     remember_index_base(fitted, table)
