@@ -48,6 +48,7 @@ from widemargin.cli.stream import (
 from widemargin.cli.summary import error_rate, print_summary, summary_of
 
 CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
+INTERRUPTED = "interrupted"  # the stop reason after Ctrl-C
 MAX_SETTING = 10_000  # characters of a tuple, list or dictionary
 # Suffixes that promise a file of another format.
 OTHER_FORMATS = {
@@ -130,14 +131,15 @@ def train(
             estimator, data[0], output, reading | width, quiet, many_classes
         )
     reading["target"] = summary.pop("target")
-    if test is not None:
+    interrupted = summary["stop_reason"] == INTERRUPTED
+    if test is not None and not interrupted:
         X_test, y_test = reader_for(fitted)(test, **reading)
         summary |= {"test_rows": len(y_test), "test_error": error_rate(fitted, X_test, y_test)}
     if json:
         print_json(summary)
     elif not quiet:
         print_summary(summary, console)
-    if summary["stop_reason"] == "interrupted":
+    if interrupted:
         say(f"interrupted: the model as it stands was saved to {output}", "yellow")
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
@@ -176,13 +178,14 @@ def _train_on_table(
     seconds = time.perf_counter() - start
     remember_index_base(fitted, table)
     save(fitted, output)  # before anything else can go wrong
+    interrupted = estimator.stop_reason_ == INTERRUPTED  # whoever stops does not want to wait
     summary = summary_of(
         estimator,
         rows=X.shape[0],
         columns=X.shape[1],
         epochs=int(np.sum(estimator.n_iter_)),
         stop_reason=estimator.stop_reason_,
-        training_error=error_rate(fitted, X, table.y),
+        training_error=None if interrupted else error_rate(fitted, X, table.y),
         seconds=seconds,
         file=str(output),
         target=table.target_name,
