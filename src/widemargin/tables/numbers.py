@@ -14,7 +14,7 @@ from sklearn.datasets import load_svmlight_file
 
 from widemargin._runtime.sparse import checked_sparse, most_columns
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import open_data, read_errors
+from widemargin.tables.formats import open_data, read_errors, short_reason
 from widemargin.tables.table import Table
 
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
@@ -35,7 +35,7 @@ def read_svmlight(
     except (ValueError, OverflowError) as error:
         with open_data(path) as stream:
             place = next((n for n, line in enumerate(stream, 1) if not is_svmlight(line)), None)
-        what = f"line {place}: {error}" if place else str(error)
+        what = f"line {place}: {short_reason(error)}" if place else short_reason(error)
         raise DataFileError(
             f"{path}: {what}; a line must be 'label index:value ...' with increasing indices"
         ) from error
