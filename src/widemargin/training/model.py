@@ -234,16 +234,17 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
                 "set early_stopping=False, or use fit"
             )
         examples = self._examples(X, y, sample_weight, split=False)
-        learner = self._learner(examples, resume=not first)
-        schedule = self._schedule(online=True)
-        if schedule.epochs is not None:
-            raise ValueError(
-                f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
-                "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
-            )
-        decayed = self._needed_epochs() is not None
-        plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
-        self._conclude(learner, train(self, learner, plan))
+        with interrupt_flag():
+            learner = self._learner(examples, resume=not first)
+            schedule = self._schedule(online=True)
+            if schedule.epochs is not None:
+                raise ValueError(
+                    f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
+                    "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
+                )
+            decayed = self._needed_epochs() is not None
+            plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
+            self._conclude(learner, train(self, learner, plan))
         return self
 
     # ----------------------------------------------------------------------------- helpers
