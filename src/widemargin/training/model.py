@@ -20,6 +20,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import counted_rows, example_weights
 from widemargin.inputs.rows import INPUTS, check_indices
 from widemargin.schedules import Schedule, make_schedule
+from widemargin.training.control import interrupt_flag
 from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
 from widemargin.training.streamed import StreamedModel
 
@@ -104,6 +105,10 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         """The schedule's name, λ, decay and exponent."""
         return ("constant", 1.0, 0.0, 0.0)
 
+    def _tolerance(self) -> float | None:
+        """`tol` in the units of what is monitored."""
+        return None if self.tol is None else float(self.tol)
+
     def _needed_epochs(self) -> float | None:
         """Epochs that weight decay takes at least (Theorem 8.1); None without weight decay."""
         return None
@@ -161,7 +166,8 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their classes, or the values to predict.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: an example's step is multiplied by its weight.
+            Weights ≥ 0: an example's step is multiplied by its weight; in networks, committees and
+            mixtures by its weight relative to the mean weight.
         X_val, y_val : array-like, optional
             Validation examples for early stopping, instead of a fraction of the training set.
         sample_weight_val : array-like of shape (n_validation,), optional
@@ -174,15 +180,16 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         """
         resume = self.warm_start and self._begun
         given = X  # for callbacks: a frame keeps its names
-        X, y = self._check_X(X, y, reset=not resume)
-        if resume:
-            self._check_unchanged()
-        else:
-            self._forget()
-        self._take_targets(y, resume=resume)
-        validation = self._validation(X_val, y_val, sample_weight_val)
-        examples = self._examples(X, y, sample_weight, validation)
-        return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
+        with interrupt_flag():  # also while inputs are prepared: the first epoch is cut short then
+            X, y = self._check_X(X, y, reset=not resume)
+            if resume:
+                self._check_unchanged()
+            else:
+                self._forget()
+            self._take_targets(y, resume=resume)
+            validation = self._validation(X_val, y_val, sample_weight_val)
+            examples = self._examples(X, y, sample_weight, validation)
+            return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
     def _run(
         self,
@@ -211,7 +218,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
             seed=self._seed() if self.shuffle else None,
             first_epoch=self._epochs_done,
             first_row=self._rows_done,
-            tol=self.tol,
+            tol=self._tolerance(),
             n_iter_no_change=self.n_iter_no_change,
             time_limit=min(limits, default=None),
             verbose=self.verbose,
