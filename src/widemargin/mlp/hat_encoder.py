@@ -189,17 +189,19 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _transform_dense(self, X: FloatArray) -> ArrayLike:
         """Some rows. Entries come in the order of their columns, so each row takes the next."""
         first, columns = self._first_columns, np.ascontiguousarray(X.T)
-        entries = [e for j, x in enumerate(columns) for e in self._encode(j, first[j], x)]
-        starts = np.zeros(len(X) + 1, dtype=np.int32)
-        for rows, _, _ in entries:
-            starts[1:][rows] += 1
+        starts, entries = np.zeros(len(X) + 1, dtype=np.int32), []
+        for j, x in enumerate(columns):
+            for rows, places_of_rows, values_of_rows in self._encode(j, first[j], x):
+                some = slice(None) if len(rows) == len(X) else rows  # a slice is faster
+                starts[1:][some] += 1
+                entries.append((some, places_of_rows, values_of_rows))
         np.cumsum(starts, out=starts)
         places, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=X.dtype)
         free = starts[:-1].copy()
-        for rows, columns_of_rows, values_of_rows in entries:
-            at = free[rows]
-            places[at], values[at] = columns_of_rows, values_of_rows
-            free[rows] += 1
+        for some, places_of_rows, values_of_rows in entries:
+            at = free[some]
+            places[at], values[at] = places_of_rows, values_of_rows
+            free[some] += 1
         encoded = sp.csr_matrix((values, places, starts), shape=(len(X), int(first[-1])))
         encoded.has_canonical_format = True
         return encoded
