@@ -180,14 +180,14 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         """
         resume = self.warm_start and self._begun
         given = X  # for callbacks: a frame keeps its names
-        with interrupt_flag():  # also while inputs are prepared: the first epoch is cut short then
-            X, y = self._check_X(X, y, reset=not resume)
-            if resume:
-                self._check_unchanged()
-            else:
-                self._forget()
-            self._take_targets(y, resume=resume)
-            validation = self._validation(X_val, y_val, sample_weight_val)
+        X, y = self._check_X(X, y, reset=not resume)
+        if resume:
+            self._check_unchanged()
+        else:
+            self._forget()
+        self._take_targets(y, resume=resume)
+        validation = self._validation(X_val, y_val, sample_weight_val)
+        with interrupt_flag():  # Ctrl-C during the preparation ends training after one step
             examples = self._examples(X, y, sample_weight, validation)
             return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
