@@ -78,7 +78,7 @@ class NetworkModel(IterativeModel):
 
     @abstractmethod
     def _decays(self, batch: float) -> tuple[float, float]:
-        """ν and μ of (8.10), the weight decays of hidden and output layers, for a batch of this weight."""
+        """ν and μ of (8.10), the decays of hidden and output layers, for a batch of this weight."""
 
     # --------------------------------------------------------------------------- attributes
 

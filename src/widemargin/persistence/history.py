@@ -60,7 +60,7 @@ class Changes:
     renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
     to a mapping from old values to new ones. `records` renames or removes entries of `history_`.
     `convert` is for parameters that follow from several old ones: it gets all parameters, with
-    their new names and values, and all attributes, and returns the parameters.
+    their new names and values, and all attributes, which it may change, and returns the parameters.
     """
 
     parameters: Names = field(default_factory=dict)
@@ -178,7 +178,6 @@ HARD_MIXTURE = Changes(
     attributes={"_speech": "_output_format"},
     convert=_mixture_scaling,
 )
-
 
 
 def _soft_mixture_state(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
