@@ -21,7 +21,6 @@ WEIGHTS = rng.uniform(0.2, 3.0, 400)
 WILD = X * 10.0 ** np.arange(6) + 10.0 ** np.arange(6)  # columns of very different scales
 
 
-
 @pytest.fixture(params=["primal", "dual"])
 def clf(request):
     return Perceptron() if request.param == "primal" else KernelPerceptron(random_state=0)

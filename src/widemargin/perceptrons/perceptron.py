@@ -145,8 +145,9 @@ class Perceptron(LinearClassifier):
 
     References
     ----------
-    S. I. Gallant, *Perceptron-based learning algorithms*, 1990 (the pocket); F. Rosenblatt, *The perceptron: a perceiving and recognizing automaton*, 1957; R. Collobert,
-    *Large Scale Machine Learning*, 2004, Algorithm 3.1.
+    F. Rosenblatt, *The perceptron: a perceiving and recognizing automaton*, 1957; S. I. Gallant,
+    *Perceptron-based learning algorithms*, 1990 (the pocket); R. Collobert, *Large Scale Machine
+    Learning*, 2004, Algorithm 3.1.
 
     Examples
     --------
