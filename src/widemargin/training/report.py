@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from widemargin.training.loop import Outcome, Plan
 
 #: Entries of a record that `verbose` prints.
-MEASURES = ("criterion", "error", "validation_criterion", "validation_error", "geometric_margin")
+MEASURES = (
+    "criterion",
+    "error",
+    "training_error",
+    "validation_criterion",
+    "validation_error",
+    "geometric_margin",
+)
 
 __all__ = ["check_finite", "epoch_record", "progress_line", "warn_unfinished"]
 
