@@ -12,7 +12,7 @@ from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.interior_point import PathPoint
 from widemargin.linear_svm.problem import Certificate, Problem
 from widemargin.linear_svm.solve import LinearOptions, LinearSolution, solve_linear
-from widemargin.training.certified import PathState, ProblemSet
+from widemargin.training.certified import Finish, PathState, ProblemSet
 from widemargin.training.control import Control, Watcher, in_threads
 
 __all__ = ["EarlierSolution", "LinearPathState", "LinearProblems"]
@@ -118,8 +118,8 @@ class LinearProblems(ProblemSet):
         )
         return {"coef_": coef, "intercept_": intercept}
 
-    def finish(self, control: Control) -> None:
-        """Nothing follows."""
+    def finish(self, control: Control) -> Finish:
+        return Finish()  # nothing follows
 
     def summary(self, solutions: Sequence[LinearSolution]) -> dict[str, Any]:
         ends = [solution.certificate for solution in solutions]

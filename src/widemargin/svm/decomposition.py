@@ -19,7 +19,6 @@ from widemargin.training.control import Control
 
 __all__ = ["Options", "Solution", "SolverState", "solve"]
 
-LAST_MEASURE_SECONDS = 0.25  # for the violation of all examples after an early stop
 STALLED_SLICES, STALLED_ITERATIONS = 5, 100  # without progress, before the solver gives up
 BAR_CHARACTERS = 20  # of the progress bar
 SHRINKING = {True: "checked", False: "never", "heuristic": "heuristic"}
@@ -179,7 +178,7 @@ def solve(
                 progress = solver.run(control.slice())
 
     if not progress["complete"]:
-        progress = solver.measure(LAST_MEASURE_SECONDS)
+        progress = solver.measure(control.closing())
         while reason == "tol" and not progress["complete"] and control.reason() is None:
             progress = solver.measure(control.slice())
         control.note(_record(progress, number, control), partial(_line, first, options.tol))

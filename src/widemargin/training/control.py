@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -11,9 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
+from widemargin.training.time_limit import TimeLimit, now
+
 __all__ = ["Control", "Watcher", "in_threads", "interrupt_flag"]
 
 SLICE_SECONDS = 0.05  # of native work between two looks at the flags
+CLOSING_SECONDS = 0.25  # for the work after an early stop
 
 
 @contextmanager
@@ -60,8 +62,8 @@ class Control:
         The estimator's name, for the lines that `verbose` prints.
     interrupted : threading.Event
         Set by Ctrl-C.
-    time_limit : float or None
-        Seconds from now.
+    limit : TimeLimit
+        When the fit has to end.
     verbose : int
         Whether to print one line per record.
     """
@@ -70,36 +72,65 @@ class Control:
         self,
         name: str,
         interrupted: threading.Event,
-        time_limit: float | None = None,
+        limit: TimeLimit | None = None,
         verbose: int = 0,
     ) -> None:
+        limit = limit or TimeLimit()
         self.name, self.verbose = name, verbose
-        self.start = time.perf_counter()
-        self.deadline = np.inf if time_limit is None else self.start + time_limit
+        self.start = now()
+        self.deadline, self.closing_deadline = limit.last_work, limit.deadline
         self.history: list[dict[str, float]] = []
         self._interrupted = interrupted
         self._lock = threading.Lock()
         self._reason: str | None = None
+        self._whole: Control | None = None
 
     def seconds(self) -> float:
-        return time.perf_counter() - self.start
+        return now() - self.start
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a time limit."""
+        return self.deadline < np.inf
+
+    @property
+    def left(self) -> float:
+        """Seconds until work has to end; infinite without a limit."""
+        return max(0.0, self.deadline - now())
 
     def reason(self) -> str | None:
         """Why to stop now, or None."""
         if self._reason is None:
-            if self._interrupted.is_set():
+            if self._whole is not None and (reason := self._whole.reason()) is not None:
+                self._reason = reason
+            elif self._interrupted.is_set():
                 self._reason = "interrupted"
-            elif time.perf_counter() > self.deadline:
+            elif now() > self.deadline:
                 self._reason = "time_limit"
         return self._reason
 
     def stop(self, reason: str) -> None:
         """Make every problem stop after its slice."""
+        if self._whole is not None:
+            self._whole.stop(reason)
         self._reason = self._reason or reason
 
     def slice(self) -> float:
         """How many seconds the next piece of work may take."""
-        return float(min(SLICE_SECONDS, max(0.0, self.deadline - time.perf_counter())))
+        return float(min(SLICE_SECONDS, self.left))
+
+    def closing(self) -> float:
+        """How many seconds the work after a stop may take, such as a last measure."""
+        return float(min(CLOSING_SECONDS, max(0.0, self.closing_deadline - now())))
+
+    def within(self, seconds: float) -> "Control":
+        """The same, for a part of the fit that may take this long; its history is shared."""
+        if not self.limited:
+            return self
+        part = copy(self)
+        part.deadline = part.closing_deadline = min(self.deadline, now() + seconds)
+        part._reason, part._whole = None, self
+        return part
 
     def quiet(self) -> "Control":
         """The same flags and deadline, without history and output."""

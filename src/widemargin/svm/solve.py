@@ -1,0 +1,257 @@
+"""Solves the problems of one fit of a kernel machine: in parallel or in turn, within its time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.svm.decomposition import Options, Solution, SolverState, solve
+from widemargin.svm.kernel_source import KernelSource
+from widemargin.svm.parts import nested_parts, part_of, whole
+from widemargin.svm.problem import Problem, certify, feasible_start
+from widemargin.training.control import Control, Watcher, in_threads
+from widemargin.training.time_limit import Shares
+
+__all__ = ["Task", "resume", "solve_all", "unsolved"]
+
+MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
+MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
+PART_TOL = 10.0  # the tolerance of a part of a problem, relative to that of the problem
+AT_BOUND = 1e-9  # relative distance that rounding of a scaled coefficient may leave
+
+
+class Task(NamedTuple):
+    """One problem of a fit, and which rows of X are its examples."""
+
+    ids: IntArray
+    problem: Problem
+
+
+def solve_all(
+    X: ArrayLike,
+    kernel: KernelSource,
+    tasks: Sequence[Task],
+    options: Options,
+    control: Control,
+    initial: Sequence[FloatArray | None] | None = None,
+    watcher: Watcher | None = None,
+    state: SolverState | None = None,
+) -> list[Solution]:
+    """Small problems in parallel, one thread each; large ones in turn, with all threads.
+
+    Solver state is kept only for a single problem; several would exceed `cache_bytes`.
+    """
+    state = state if len(tasks) == 1 else None
+    sizes = [len(task.ids) for task in tasks]
+    small = max(sizes) < MAX_EXAMPLES_IN_PARALLEL and sum(sizes) > MIN_EXAMPLES_FOR_THREADS
+    at_once = min(options.threads, len(tasks)) if small else 1
+    if at_once > 1:
+        options = options.shared(at_once)
+    run = _Run(X, kernel, tasks, options, watcher, state)
+    if control.limited:
+        return _TimedRun(run, control, initial, at_once).solutions()
+
+    def one(number: int) -> Solution:
+        task, reason = tasks[number], control.reason()
+        if reason is not None:
+            return unsolved(task.problem, reason)
+        return run.solve(number, task, control, None if initial is None else initial[number])
+
+    return in_threads(one, len(tasks), at_once, control)
+
+
+@dataclass(eq=False)
+class _Run:
+    """What the problems of one call of `solve_all` share."""
+
+    X: ArrayLike
+    kernel: KernelSource
+    tasks: Sequence[Task]
+    options: Options
+    watcher: Watcher | None
+    state: SolverState | None
+
+    def solve(
+        self,
+        number: int,
+        task: Task,
+        control: Control,
+        begin: FloatArray | None,
+        as_seen: Callable[[Solution], Solution] = lambda solution: solution,
+    ) -> Solution:
+        """Solves a problem, or a part of it that callbacks see as `as_seen` turns it.
+
+        Where rounding of float32 keeps it from tol, it is continued in double precision.
+        """
+        kernel = self.kernel
+        solution = self._attempt(kernel, number, task, control, begin, as_seen)
+        if solution.reason != "rounding" or not kernel.named or kernel.double_precision is not None:
+            return solution
+        precise = replace(kernel, double_precision=True)
+        rest = self._attempt(precise, number, task, control, solution.beta, as_seen)
+        rest.steps += solution.steps
+        rest.kernel_evaluations += solution.kernel_evaluations
+        return rest
+
+    def _attempt(
+        self,
+        kernel: KernelSource,
+        number: int,
+        task: Task,
+        control: Control,
+        begin: FloatArray | None,
+        as_seen: Callable[[Solution], Solution],
+    ) -> Solution:
+        X, state, watcher, options = self.X, self.state, self.watcher, self.options
+        source, diagonal = None, None
+        if state is not None and state.kernel != kernel:
+            state.kernel, state.solver = kernel, None
+        if state is None or state.solver is None:
+            source, diagonal = kernel.over(X, task.ids)
+        threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
+
+        def watch(solution: Callable[[], Solution]) -> bool:
+            assert watcher is not None
+            return watcher(number, lambda: as_seen(solution()))
+
+        return solve(
+            source,
+            task.problem,
+            replace(options, threads=min(options.threads, threads)),
+            control,
+            diagonal=diagonal,
+            initial=begin,
+            number=number,
+            watch=None if watcher is None else watch,
+            state=state,
+        )
+
+
+class _TimedRun:
+    """Solves problems within a time limit so that each has a machine whenever the time is over.
+
+    First every problem is solved on a small part of its examples, then on larger ones (`parts`),
+    then on all. Each time the problems come in ascending order of their size, and each gets a share
+    of the time that is left. Problems that are not solved by then come again, from where they
+    were left, those with the largest gap first.
+    """
+
+    def __init__(
+        self,
+        run: _Run,
+        control: Control,
+        initial: Sequence[FloatArray | None] | None,
+        at_once: int,
+    ) -> None:
+        self.run, self.control, self.at_once, count = run, control, at_once, len(run.tasks)
+        self.starts: list[FloatArray | None] = [None] * count if initial is None else list(initial)
+        divisible = run.state is None and run.options.max_iter < 0
+        self.found = [unsolved(task.problem, "time_limit") for task in run.tasks]
+        self.parts = [
+            nested_parts(task.problem) if start is None and divisible else []
+            for task, start in zip(run.tasks, self.starts, strict=True)
+        ]
+
+    def solutions(self) -> list[Solution]:
+        control, found = self.control, self.found
+        everything = sorted(range(len(found)), key=lambda k: len(self.run.tasks[k].ids))
+        for stage in range(max(map(len, self.parts))):
+            self._round([k for k in everything if stage < len(self.parts[k])], stage)
+        waiting = everything
+        while waiting and control.reason() is None:
+            self._round(waiting)
+            left = [k for k in waiting if found[k].reason == "time_limit"]
+            waiting = sorted(left, key=lambda k: -found[k].gap)
+        if (reason := control.reason()) is not None:
+            for k in waiting:  # those whose turn did not come, too
+                if found[k].reason == "time_limit":
+                    found[k].reason = reason
+        return found
+
+    def _round(self, numbers: Sequence[int], stage: int | None = None) -> None:
+        """A share of the time for each of these problems, or for the part of this stage."""
+        control, tasks = self.control, self.run.tasks
+        weights = [float(len(tasks[k].ids) if stage is None else 1.0) ** 2 for k in numbers]
+        shares = Shares(weights, control.deadline, self.at_once)
+
+        def one(place: int) -> None:
+            k = numbers[place]
+            if control.reason() is None:
+                within = control.within(shares.seconds(place))
+                self._improve(k, within) if stage is None else self._part(k, stage, within)
+
+        in_threads(one, len(numbers), self.at_once, control)
+
+    def _part(self, k: int, stage: int, control: Control) -> None:
+        (ids, problem), examples = self.run.tasks[k], self.parts[k][stage]
+        task = Task(ids[examples], part_of(problem, examples))
+        begin = self.starts[k]
+        if begin is not None:
+            coef = problem.coefficients(begin)[examples]
+            begin, _ = resume(task.problem, coef, 1.0, self.found[k].dual)
+
+        def as_whole(solution: Solution) -> Solution:
+            return whole(problem, examples, solution)
+
+        loose = replace(self.run.options, tol=PART_TOL * self.run.options.tol)
+        run = replace(self.run, options=loose)
+        found = as_whole(run.solve(k, task, control, begin, as_whole))
+        self._keep(k, found, reason="time_limit")  # of the whole problem
+
+    def _improve(self, k: int, control: Control) -> None:
+        problem, begin = self.run.tasks[k].problem, self.starts[k]
+        if begin is not None and np.any(problem.sums) and self.parts[k]:
+            coef = problem.coefficients(begin)
+            begin, _ = resume(problem, coef, 1.0, -np.inf)
+        found = self.run.solve(k, self.run.tasks[k], control, begin)
+        self._keep(k, found, reason=found.reason)
+
+    def _keep(self, k: int, now: Solution, reason: str) -> None:
+        """The new solution, unless the time was over before it had its first step."""
+        before = self.found[k]
+        if now.steps or np.isfinite(now.violation) or not before.steps:
+            self.found[k], self.starts[k] = now, now.beta
+            now.kernel_evaluations += before.kernel_evaluations
+            now.steps += before.steps
+        self.found[k].reason = reason
+
+
+def unsolved(problem: Problem, reason: str = "") -> Solution:
+    """The first β of a problem whose turn has not come."""
+    beta, f = problem.initial, np.zeros(problem.examples)
+    biases = certify(problem, beta, f).biases
+    return Solution(beta, f, biases, np.inf, np.inf, -np.inf, reason)
+
+
+def resume(
+    problem: Problem, coef: FloatArray, ratio: float, dual: float
+) -> tuple[FloatArray, float]:
+    r"""A feasible β from the coefficients of a problem like this one, and by what they grew.
+
+    Multiplied by t = `ratio`, the factor by which the bounds grew, the coefficients are feasible,
+    and an example that was at its bound is at its bound again. That is a good start as long as
+
+    .. math:: J(t\beta) = \tfrac12 t^2 \|w\|^2 + t\, s \cdot \beta
+
+    falls up to that t, as it does where most coefficients are at bounds. Otherwise β itself is the
+    start; `dual` is its −J. Where the sums are given, they determine the factor.
+    """
+    both = len(problem.z) == 2 * problem.examples
+    wanted, total = np.abs(problem.sums).sum(), np.abs(coef).sum()
+    if wanted > 0 and total > 0:
+        ratio = wanted / total
+    elif ratio > 1:
+        linear = float(problem.s @ _variables(coef, both))
+        if ratio * 2 * (-dual - linear) > -linear:
+            ratio = 1.0
+    coef = coef * ratio
+    upper = problem.upper[: problem.examples]
+    coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
+    return feasible_start(problem, _variables(coef, both)), float(ratio)
+
+
+def _variables(coef: FloatArray, both: bool) -> FloatArray:
+    """One variable per example, or two of which at least one is 0."""
+    return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)]) if both else coef
