@@ -120,8 +120,9 @@ def train_expert(
     k: int,
     former: Experts,
     pieces: Sequence[ExampleBlock | None],
+    seconds: float,
 ) -> Any:
-    """Step 2: an expert on its subset, whose pieces come from all blocks."""
+    """Step 2: an expert on its subset, whose pieces come from all blocks, within its time."""
     found = [piece for piece in pieces if piece is not None]
     if not found:
         return former.members[k]
@@ -136,7 +137,7 @@ def train_expert(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration continues
-        return fit_expert(settings.expert, subset, former.members[k])
+        return fit_expert(settings.expert, subset, former.members[k], seconds)
 
 
 def gater_row_counts(sizes: IntArray, fraction: float | None) -> IntArray:

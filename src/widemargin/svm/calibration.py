@@ -1,35 +1,31 @@
-r"""Scores that the sigmoids of `probability=True` are fitted to, within the time that is left.
+"""Scores that the sigmoids of `probability=True` are fitted to, within the time that is left.
 
 They are the scores of examples that a machine did not see. With a time limit that does not allow
 all folds, there are fewer of them: one fold holds out a fifth of the examples, which is plenty for
-the two parameters of a sigmoid. If not even one fold could be trained, each example is scored
-without its own term:
-
-.. math:: y_l\, f^{(-l)}(x_l) \ge y_l f(x_l) - \alpha_l\, k(x_l, x_l)
-
-bounds the score of a machine without bias that did not see the example (Jaakkola and Haussler,
-1999). Such scores are too low rather than too high, and so are the probabilities.
+the two parameters of a sigmoid. If not even one fold could be trained, because of Ctrl-C or a very
+short limit, a machine of a few examples scores a few others. It is less sure of its classes than
+the machine of all examples, and so are the probabilities.
 """
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
-from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.kernels import Inputs, Kernel
+from widemargin._typing import FloatArray, IntArray
 from widemargin.svm.decomposition import Solution
-from widemargin.svm.kernel_source import KernelSource
-from widemargin.svm.solve import Task
 from widemargin.training.certified import Finish
 from widemargin.training.control import Control
 from widemargin.training.probability import folds_of
+from widemargin.training.time_limit import TimeLimit, now
 
-__all__ = ["CalibrationScores", "FoldMachine", "own_terms_left_out", "scores_of_folds"]
+__all__ = ["CalibrationScores", "FoldMachine", "calibration_scores"]
 
-MAX_SAMPLED = 2000  # examples that are scored without their own terms
-MIN_SAMPLED = 100  # of each class, if it has so many
+TRAINING_SHARE = 0.7  # of the time of a fold; the rest is for the scores
+ROWS_PER_BLOCK = 1000  # whose scores are computed before a look at the clock
+PART_EXAMPLES = 1000  # of the machine if there is no time for a fold
+PART_SECONDS = 0.15  # that it may take
 
 #: Trains on some rows, and gives the solutions and a function for the outputs of other rows.
 FoldMachine = Callable[[IntArray, Control], tuple[list[Solution], Callable[[IntArray], FloatArray]]]
@@ -40,20 +36,19 @@ class CalibrationScores(NamedTuple):
 
     rows: IntArray  # ascending
     scores: FloatArray  # one column per output
-    weights: FloatArray | None  # of the examples; None when all are one
     folds: int
     finish: Finish
 
 
-def scores_of_folds(
+def calibration_scores(
     fit: FoldMachine,
     y: FloatArray,
     weights: FloatArray | None,
     random_state: Any,
     control: Control,
     fold_seconds: float,
-) -> CalibrationScores | None:
-    """The scores of as many folds as there is time for; None if there was none for any.
+) -> CalibrationScores:
+    """The scores of as many folds as there is time for, or those by a machine of few examples.
 
     Parameters
     ----------
@@ -70,97 +65,59 @@ def scores_of_folds(
     planned = len(splits)
     if control.limited:
         planned = int(np.clip(control.left // max(fold_seconds, 1e-9), 1, planned))
-    rows, scores, cut_off = [], [], False
+    found, cut_off = [], False
     for number, (train, test) in enumerate(splits[:planned]):
-        part = control.within(control.left / (planned - number)) if control.limited else control
         if control.reason() is not None:
             break
-        solutions, outputs = fit(train, part)
+        share = control.within(control.left / (planned - number))
+        solutions, outputs = fit(train, share.within(TRAINING_SHARE * share.left))
         stopped = {solution.reason for solution in solutions}
         trained = all(solution.steps for solution in solutions)
         if stopped & {"interrupted", "callback"} or ("time_limit" in stopped and not trained):
             break
         cut_off |= "time_limit" in stopped
-        rows.append(test)
-        scores.append(outputs(test))
-    if not rows:
-        return None
-    found, order = np.concatenate(rows), np.argsort(np.concatenate(rows))
-    return CalibrationScores(
-        found[order],
-        np.concatenate(scores)[order],
-        None if weights is None else weights[found[order]],
-        len(rows),
-        _finish(control, len(rows), len(splits), len(found), cut_off),
-    )
+        found.append(_scores(outputs, test, share))
+    if not found:
+        return _scores_of_a_part(fit, y, *splits[0], control)
+    rows, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    finish = Finish()
+    if len(found) < len(splits) or cut_off:
+        note = f"the probabilities come from {len(found)} of {len(splits)} folds, with {len(rows)}"
+        note += " held-out examples" + ", whose machines were cut off" * cut_off
+        finish = Finish(control.reason() or "time_limit", note)
+    order = np.argsort(rows)
+    return CalibrationScores(rows[order], scores[order], len(found), finish)
 
 
-def _finish(control: Control, done: int, folds: int, count: int, cut_off: bool) -> Finish:
-    """How the folds ended."""
-    if done == folds and not cut_off:
-        return Finish()
-    note = f"the probabilities come from {done} of {folds} folds, with {count} held-out examples"
-    if cut_off:
-        note += ", whose machines were cut off"
-    return Finish(control.reason() or "time_limit", note)
+def _scores(
+    outputs: Callable[[IntArray], FloatArray], test: IntArray, control: Control
+) -> tuple[IntArray, FloatArray]:
+    """The scores of these examples, or of as many of them as there is time for."""
+    if not control.limited:
+        return test, outputs(test)
+    test, found = np.random.RandomState(0).permutation(test), []
+    for first in range(0, len(test), ROWS_PER_BLOCK):
+        if first and control.left == 0.0:
+            break
+        found.append(outputs(test[first : first + ROWS_PER_BLOCK]))
+    scores = np.concatenate(found)
+    return test[: len(scores)], scores
 
 
-def own_terms_left_out(
-    machine: Any,
-    X: ArrayLike,
-    y: FloatArray,
-    weights: FloatArray | None,
-    tasks: Sequence[Task],
-    control: Control,
+def _scores_of_a_part(
+    fit: FoldMachine, y: FloatArray, train: IntArray, test: IntArray, control: Control
 ) -> CalibrationScores:
-    """Scores of some training examples without their own terms.
-
-    Parameters
-    ----------
-    machine : KernelClassifier
-        The model, which has its expansion.
-    X, y, weights :
-        Its training examples, the codes of their classes, and their weights.
-    tasks : sequence of Task
-        Its problems.
-    control : Control
-        What stopped the fit.
-    """
-    rows, factors = _sample(y, np.unique(np.concatenate([task.ids for task in tasks])))
-    scores = machine._outputs(_safe_indexing(X, rows))
-    diagonal = _diagonal(machine._kernel, X, rows)
-    coefficients = machine._earlier_coefficients(y, tasks)
-    for k, (task, coef) in enumerate(zip(tasks, coefficients, strict=True)):
-        own = np.zeros(len(y))
-        own[task.ids] = coef
-        scores[:, k] -= own[rows] * diagonal
+    """Scores by a machine of a few examples, which have all classes."""
+    random = np.random.RandomState(0)
+    train = random.permutation(train)
+    first = np.unique(y[train], return_index=True)[1]
+    some = np.unique(np.concatenate([train[first], train[:PART_EXAMPLES]]))
+    brief = Control("", threading.Event(), TimeLimit(now() + PART_SECONDS, PART_SECONDS))
+    _, outputs = fit(some, brief)
+    rows = np.sort(random.permutation(test)[:ROWS_PER_BLOCK])
     note = (
-        "there are no held-out scores: the probabilities come from scores of training examples "
-        "without their own terms, and are cautious"
+        f"there was no time for the folds of the probabilities: they come from a machine of "
+        f"{len(some)} examples, with {len(rows)} held-out ones, and are cautious"
     )
     finish = Finish(control.reason() or "time_limit", note)
-    return CalibrationScores(
-        rows, scores, factors if weights is None else factors * weights[rows], 0, finish
-    )
-
-
-def _sample(y: FloatArray, known: IntArray) -> tuple[IntArray, FloatArray]:
-    """Some examples of each class, and how many examples each stands for."""
-    random, factors = np.random.RandomState(0), np.zeros(len(y))
-    for code in np.unique(y[known]):
-        members = known[y[known] == code]
-        most = max(MIN_SAMPLED, round(MAX_SAMPLED * len(members) / len(known)))
-        some = random.permutation(members)[:most]
-        factors[some] = len(members) / len(some)
-    rows = np.flatnonzero(factors)
-    return rows, factors[rows]
-
-
-def _diagonal(kernel: KernelSource, X: ArrayLike, rows: IntArray) -> FloatArray:
-    """k(x, x) of these examples."""
-    if not kernel.named:
-        _, diagonal = kernel.over(X, rows)
-        assert diagonal is not None
-        return diagonal
-    values = Kernel(kernel.function, kernel.gamma, kernel.degree, kernel.coef0)
-    return values.diagonal(Inputs.of(_safe_indexing(X, rows)))
+    return CalibrationScores(rows, outputs(rows), 0, finish)

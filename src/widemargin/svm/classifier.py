@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.labels import check_labels, counted_rows
-from widemargin.svm.calibration import own_terms_left_out, scores_of_folds
+from widemargin.inputs.labels import check_labels
+from widemargin.svm.calibration import calibration_scores
 from widemargin.svm.decomposition import Options, Solution
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.problem import machine
@@ -240,13 +240,11 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
             fold.__dict__.update(found, support_vectors_=self._vectors(X, found["support_"]))
             return solutions, lambda test: fold._outputs(_safe_indexing(X, test))
 
-        found = scores_of_folds(fit, y, weights, self.random_state, quiet, fold_seconds)
-        if found is None:
-            tasks = self._tasks(y, weights, counted_rows(len(y), weights))
-            found = own_terms_left_out(self, X, y, weights, tasks, quiet)
-        self._fit_sigmoids(y[found.rows], found.scores, found.weights)
-        self.n_calibration_folds_ = found.folds
-        return found.finish
+        rows, scores, self.n_calibration_folds_, finish = calibration_scores(
+            fit, y, weights, self.random_state, quiet, fold_seconds
+        )
+        self._fit_sigmoids(y[rows], scores, None if weights is None else weights[rows])
+        return finish
 
     def _fit_sigmoids(self, y: FloatArray, scores: FloatArray, weights: FloatArray | None) -> None:
         sides = self._pairs[:1] if len(self.classes_) == 2 else self._pairs

@@ -16,7 +16,7 @@ from widemargin.training.control import Control, Watcher
 __all__ = ["KernelProblems"]
 
 CALIBRATION_SHARE = 0.5  # of a time limit, which is kept for probabilities
-FOLD_EFFORT = 0.8  # of a fit on four fifths of the examples, relative to one on all, at most
+FOLD_EFFORT = 0.7  # of a fit on four fifths of the examples, relative to one on all
 
 
 class KernelProblems(ProblemSet):

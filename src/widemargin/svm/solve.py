@@ -156,41 +156,51 @@ class _TimedRun:
 
     def solutions(self) -> list[Solution]:
         control, found = self.control, self.found
-        everything = sorted(range(len(found)), key=lambda k: len(self.run.tasks[k].ids))
+        waiting = sorted(range(len(found)), key=lambda k: len(self.run.tasks[k].ids))
         for stage in range(max(map(len, self.parts))):
-            self._round([k for k in everything if stage < len(self.parts[k])], stage)
-        waiting = everything
+            self._round([k for k in waiting if stage <= len(self.parts[k])], stage)
+            waiting = self._unsolved(waiting)
         while waiting and control.reason() is None:
-            self._round(waiting)
-            left = [k for k in waiting if found[k].reason == "time_limit"]
-            waiting = sorted(left, key=lambda k: -found[k].gap)
-        if (reason := control.reason()) is not None:
-            for k in waiting:  # those whose turn did not come, too
-                if found[k].reason == "time_limit":
-                    found[k].reason = reason
+            self._round(waiting, max(map(len, self.parts)))
+            waiting = sorted(self._unsolved(waiting), key=lambda k: -found[k].gap)
+        for k in waiting:
+            found[k].reason = control.reason() or found[k].reason
         return found
 
-    def _round(self, numbers: Sequence[int], stage: int | None = None) -> None:
-        """A share of the time for each of these problems, or for the part of this stage."""
+    def _unsolved(self, numbers: Sequence[int]) -> list[int]:
+        return [k for k in numbers if self.found[k].reason == "time_limit"]
+
+    def _round(self, numbers: Sequence[int], stage: int) -> None:
+        """Each of these problems gets a share of the time, for its part or for all examples."""
         control, tasks = self.control, self.run.tasks
-        weights = [float(len(tasks[k].ids) if stage is None else 1.0) ** 2 for k in numbers]
-        shares = Shares(weights, control.deadline, self.at_once)
+        parts = [(*self.parts[k], tasks[k].ids)[: stage + 1][-1] for k in numbers]
+        shares = Shares([float(len(part)) ** 2 for part in parts], control.deadline, self.at_once)
 
         def one(place: int) -> None:
             k = numbers[place]
             if control.reason() is None:
                 within = control.within(shares.seconds(place))
-                self._improve(k, within) if stage is None else self._part(k, stage, within)
+                self._improve(k, stage, within)
 
         in_threads(one, len(numbers), self.at_once, control)
 
-    def _part(self, k: int, stage: int, control: Control) -> None:
-        (ids, problem), examples = self.run.tasks[k], self.parts[k][stage]
+    def _improve(self, k: int, stage: int, control: Control) -> None:
+        """Works on a part of a problem, or on the whole problem after its parts."""
+        if stage < len(self.parts[k]):
+            self._solve_part(k, self.parts[k][stage], control)
+            return
+        task, begin = self.run.tasks[k], self.starts[k]
+        if begin is not None and self.parts[k]:
+            begin, _ = resume(task.problem, task.problem.coefficients(begin), 1.0, -np.inf)
+        found = self.run.solve(k, task, control, begin)
+        self._keep(k, found, found.reason)
+
+    def _solve_part(self, k: int, examples: IntArray, control: Control) -> None:
+        (ids, problem), begin = self.run.tasks[k], self.starts[k]
         task = Task(ids[examples], part_of(problem, examples))
-        begin = self.starts[k]
         if begin is not None:
             coef = problem.coefficients(begin)[examples]
-            begin, _ = resume(task.problem, coef, 1.0, self.found[k].dual)
+            begin, _ = resume(task.problem, coef, 1.0, -np.inf)
 
         def as_whole(solution: Solution) -> Solution:
             return whole(problem, examples, solution)
@@ -198,15 +208,7 @@ class _TimedRun:
         loose = replace(self.run.options, tol=PART_TOL * self.run.options.tol)
         run = replace(self.run, options=loose)
         found = as_whole(run.solve(k, task, control, begin, as_whole))
-        self._keep(k, found, reason="time_limit")  # of the whole problem
-
-    def _improve(self, k: int, control: Control) -> None:
-        problem, begin = self.run.tasks[k].problem, self.starts[k]
-        if begin is not None and np.any(problem.sums) and self.parts[k]:
-            coef = problem.coefficients(begin)
-            begin, _ = resume(problem, coef, 1.0, -np.inf)
-        found = self.run.solve(k, self.run.tasks[k], control, begin)
-        self._keep(k, found, reason=found.reason)
+        self._keep(k, found, "time_limit")  # the whole problem is not solved
 
     def _keep(self, k: int, now: Solution, reason: str) -> None:
         """The new solution, unless the time was over before it had its first step."""
@@ -219,9 +221,11 @@ class _TimedRun:
 
 
 def unsolved(problem: Problem, reason: str = "") -> Solution:
-    """The first β of a problem whose turn has not come."""
+    """The first β of a problem whose turn has not come; of classes, the bias of the majority."""
     beta, f = problem.initial, np.zeros(problem.examples)
     biases = certify(problem, beta, f).biases
+    if problem.kind == "c_svc":
+        biases = np.array([np.sign(problem.upper @ problem.z)])
     return Solution(beta, f, biases, np.inf, np.inf, -np.inf, reason)
 
 

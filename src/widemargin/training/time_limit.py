@@ -20,7 +20,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["Shares", "TimeLimit", "current_limit", "limited", "now", "share_of_time"]
+__all__ = [
+    "Shares",
+    "TimeLimit",
+    "current_limit",
+    "fixed_shares",
+    "limited",
+    "now",
+    "share_of_time",
+]
 
 MAX_RESERVE, RESERVED = 0.25, 0.05  # seconds, fraction of a limit: kept for closing work
 
@@ -128,3 +136,23 @@ class Shares:
             fraction = self.at_once * weight / self._waiting if self._waiting > weight else 1.0
             self._waiting = max(0.0, self._waiting - weight)
         return max(0.0, self.deadline - now()) * min(1.0, fraction)
+
+
+def fixed_shares(weights: Sequence[float], seconds: float, at_once: int) -> list[float]:
+    """Seconds for each of several parts, known before the first begins, of which some run at once.
+
+    They end in time in whatever order they are taken: the last one begins after at most
+    sum(weights)/at_once.
+
+    Examples
+    --------
+    >>> fixed_shares([1.0, 1.0, 2.0], 12.0, at_once=1)
+    [3.0, 3.0, 6.0]
+    >>> fixed_shares([1.0, 1.0, 2.0], 12.0, at_once=2)
+    [3.0, 3.0, 6.0]
+    """
+    if seconds == np.inf:
+        return [np.inf] * len(weights)
+    last = max(weights) if at_once > 1 else 0.0
+    whole = max(sum(weights) / at_once + last, 1e-300)
+    return [seconds * weight / whole for weight in weights]

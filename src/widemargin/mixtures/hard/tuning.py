@@ -7,8 +7,8 @@ gaters of several sizes are tried in the whole mixture, for the first two iterat
 most.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,16 +18,18 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
 from widemargin.mixtures.hard.experts import ConstantExpert, expert_outputs, in_parallel
-from widemargin.mixtures.hard.learner import MixtureLearner
+from widemargin.mixtures.hard.learner import MixtureLearner, OutOfTime
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.path import svm_path
 from widemargin.training.control import interrupt_flag
 from widemargin.training.model import Examples
+from widemargin.training.time_limit import current_limit, fixed_shares, now, share_of_time
 
 __all__ = ["ParameterSearch", "Trial", "find_regions", "gater_candidates", "is_tunable"]
 
@@ -106,9 +108,8 @@ def find_regions(
 
 @dataclass
 class ParameterSearch:
-    """A search that stops at its deadline, with the best candidates so far."""
+    """A search that stops at its time limit, with the best candidates so far."""
 
-    deadline: float
     n_jobs: int | None
     trials: list[Trial] = field(default_factory=list)
 
@@ -128,14 +129,19 @@ class ParameterSearch:
         rbf = "gamma" in free and template.kernel == "rbf"
         best, least = template, np.inf
         for gamma in self._until_deadline(gamma_scale * GAMMA_FACTORS if rbf else [template.gamma]):
-            start = time.perf_counter()
+            start = now()
             machine = clone(template).set_params(gamma=gamma, n_jobs=1)
-            calls = (delayed(_path_errors)(machine, region, Cs, classes) for region in regions)
+            sizes = [float(len(region.labels)) for region in regions]
+            shares = fixed_shares(sizes, current_limit().left, thread_count(self.n_jobs))
+            calls = (
+                delayed(_path_errors)(machine, region, Cs, classes, seconds)
+                for region, seconds in zip(regions, shares, strict=True)
+            )
             errors = np.sum(in_parallel(calls, self.n_jobs), axis=0)
             errors /= sum(len(region.targets.y) for region in regions)
             for C, error in zip(Cs, errors, strict=True):
                 chosen = {"C": float(C), "gamma": gamma if isinstance(gamma, str) else float(gamma)}
-                seconds = (time.perf_counter() - start) / len(Cs)
+                seconds = (now() - start) / len(Cs)
                 self.trials.append(Trial("expert", chosen, float(error), seconds))
                 if error < least:
                     best, least = clone(template).set_params(**chosen), error
@@ -147,12 +153,13 @@ class ParameterSearch:
         """The gater whose mixture has the lowest validation error after a few iterations."""
         best, least = candidates[0], np.inf
         for gater in self._until_deadline(candidates):
-            start, mixture = time.perf_counter(), learner(gater)
+            start, mixture = now(), learner(gater)
             for _ in range(ITERATIONS_PER_GATER):
-                mixture.visit(mixture.order, 1.0)
+                with suppress(OutOfTime):
+                    mixture.visit(mixture.order, 1.0)
             validation = mixture.validate()
             assert validation is not None
-            seconds = time.perf_counter() - start
+            seconds = now() - start
             self.trials.append(Trial("gater", {"gater": repr(gater)}, validation[1], seconds))
             if validation[1] < least:
                 best, least = gater, validation[1]
@@ -160,24 +167,25 @@ class ParameterSearch:
 
     def _until_deadline(self, candidates: Any) -> Iterator[Any]:
         """The first candidate in any case, then others as long as they are likely to finish."""
-        longest = 0.0
+        longest, limit = 0.0, current_limit()
         with interrupt_flag() as interrupted:
             for number, candidate in enumerate(candidates):
-                begun = time.perf_counter()
-                if number and (interrupted.is_set() or begun + longest > self.deadline):
+                begun = now()
+                if number and (interrupted.is_set() or longest > limit.left):
                     return
                 yield candidate
-                longest = max(longest, time.perf_counter() - begun)
+                longest = max(longest, now() - begun)
 
 
 def _path_errors(
-    machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike
+    machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike, seconds: float
 ) -> FloatArray:
-    """Errors on the validation examples of a region, for each C."""
+    """Errors on the validation examples of a region, for each C, within its time."""
     if classes is not None and len(np.unique(region.labels)) == 1:
         models = [ConstantExpert().fit(region.X, region.labels)]
     else:
         options = {"estimator": machine, "sample_weight": region.weights}
-        models = list(svm_path(region.X, region.labels, Cs, **options).models)
+        with share_of_time(seconds):
+            models = list(svm_path(region.X, region.labels, Cs, **options).models)
     errors = region.errors(models, classes)
     return np.append(errors, np.repeat(errors[-1], len(Cs) - len(errors)))  # if interrupted
