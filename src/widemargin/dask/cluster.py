@@ -59,7 +59,7 @@ class Cluster:
     def threads(self) -> int:
         """How many tasks run at once."""
         with self._watched():
-            return max(1, sum(self.client.nthreads().values()))
+            return max(1, int(sum(self.client.nthreads().values())))
 
     @contextmanager
     def _watched(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ from widemargin.linear_svm.interior_point import PathPoint, interior_point
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
 from widemargin.linear_svm.problem import Certificate, LinearProblem, Problem
 from widemargin.training.control import Control, Watcher
+from widemargin.training.time_limit import now
 
 __all__ = ["LinearOptions", "LinearSolution", "solve_linear"]
 
@@ -66,6 +67,13 @@ def interior_cost(problem: LinearProblem) -> float:
     sides = 1.0 if problem.labels else 2.0
     each = sides * NANOSECONDS_PER_EXAMPLE + NANOSECONDS_PER_PRODUCT * columns**2
     return INTERIOR_ITERATIONS * problem.inputs.count * each
+
+
+def _interior_seconds(problem: Problem) -> float:
+    """Seconds that one iteration of the interior-point method will take, roughly."""
+    if not isinstance(problem, LinearProblem):
+        return 0.0
+    return 1e-9 * interior_cost(problem) / INTERIOR_ITERATIONS
 
 
 class _Budget:
@@ -129,6 +137,9 @@ def solve_linear(
                 budget = _Budget(options.tol, operations, options.max_iter)
     iterations, spent = 0, 0.0
     reason: str | None = None
+    each = _interior_seconds(problem)  # of an iteration of the interior-point method
+    if solver == "interior" and each > control.left:
+        solver = "dual"  # its epochs can be stopped at any time
 
     def so_far() -> LinearSolution:
         return LinearSolution(best, solver, iterations, reason or "")
@@ -139,14 +150,19 @@ def solve_linear(
 
     def at_each(more: int = 1) -> bool:
         """Whether the interior-point method should certify each iterate, for callbacks."""
-        return watcher is not None or last(more)
+        return watcher is not None or last(more) or 2 * each > control.left
 
     due = last if solver == "dual" else at_each
     steps = _steps(problem, options, solver, first, path_point, due)
     if start is not None:  # it may be good enough
         steps = chain([(start, 1.0, 0)], steps)
     while reason is None:
+        if solver == "interior" and each > control.left:
+            reason = "time_limit"
+            break
+        begun = now()
         certificate, operations, done = next(steps, (None, 0.0, 0))
+        each = now() - begun if solver == "interior" else each
         if not operations and not done:
             reason = "rounding"
         spent, iterations = spent + operations, iterations + done
@@ -158,7 +174,12 @@ def solve_linear(
                 control.stop("callback")
             if relative <= options.tol:
                 reason = "tol"
-            elif budget is not None and done and budget.too_slow(relative, spent, iterations):
+            elif (
+                budget is not None
+                and done
+                and each < control.left
+                and budget.too_slow(relative, spent, iterations)
+            ):
                 solver, budget = "interior", None
                 steps = _steps(problem, options, solver, first, path_point, at_each)
             reason = reason or control.reason()

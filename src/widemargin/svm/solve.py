@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,7 @@ from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
 from widemargin.svm.problem import Problem, certify, feasible_start
-from widemargin.training.control import Control, Watcher, in_threads
-from widemargin.training.time_limit import Shares
+from widemargin.training.control import Control, Watcher, in_rounds, in_threads, one_round
 
 __all__ = ["Task", "resume", "solve_all", "unsolved"]
 
@@ -155,36 +155,20 @@ class _TimedRun:
         ]
 
     def solutions(self) -> list[Solution]:
-        control, found = self.control, self.found
-        waiting = sorted(range(len(found)), key=lambda k: len(self.run.tasks[k].ids))
-        for stage in range(max(map(len, self.parts))):
-            self._round([k for k in waiting if stage <= len(self.parts[k])], stage)
-            waiting = self._unsolved(waiting)
-        while waiting and control.reason() is None:
-            self._round(waiting, max(map(len, self.parts)))
-            waiting = sorted(self._unsolved(waiting), key=lambda k: -found[k].gap)
-        for k in waiting:
-            found[k].reason = control.reason() or found[k].reason
+        tasks, found, control, at_once = self.run.tasks, self.found, self.control, self.at_once
+        waiting = sorted(range(len(found)), key=lambda k: len(tasks[k].ids))
+        last = max(map(len, self.parts))
+        for stage in range(last):
+            turns = [k for k in waiting if stage <= len(self.parts[k])]
+            sizes = [len((*self.parts[k], tasks[k].ids)[stage]) for k in turns]
+            attempt = partial(self._improve, stage)
+            one_round(attempt, turns, [float(n) ** 2 for n in sizes], control, at_once)
+            waiting = [k for k in waiting if found[k].reason == "time_limit"]
+        weights = [float(len(task.ids)) ** 2 for task in tasks]
+        in_rounds(partial(self._improve, last), found, waiting, weights, control, at_once)
         return found
 
-    def _unsolved(self, numbers: Sequence[int]) -> list[int]:
-        return [k for k in numbers if self.found[k].reason == "time_limit"]
-
-    def _round(self, numbers: Sequence[int], stage: int) -> None:
-        """Each of these problems gets a share of the time, for its part or for all examples."""
-        control, tasks = self.control, self.run.tasks
-        parts = [(*self.parts[k], tasks[k].ids)[: stage + 1][-1] for k in numbers]
-        shares = Shares([float(len(part)) ** 2 for part in parts], control.deadline, self.at_once)
-
-        def one(place: int) -> None:
-            k = numbers[place]
-            if control.reason() is None:
-                within = control.within(shares.seconds(place))
-                self._improve(k, stage, within)
-
-        in_threads(one, len(numbers), self.at_once, control)
-
-    def _improve(self, k: int, stage: int, control: Control) -> None:
+    def _improve(self, stage: int, k: int, control: Control) -> None:
         """Works on a part of a problem, or on the whole problem after its parts."""
         if stage < len(self.parts[k]):
             self._solve_part(k, self.parts[k][stage], control)

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from widemargin.training.time_limit import TimeLimit, now
+from widemargin.training.time_limit import Shares, TimeLimit, now
 
-__all__ = ["Control", "Watcher", "in_threads", "interrupt_flag"]
+__all__ = ["Control", "Watcher", "in_rounds", "in_threads", "interrupt_flag", "one_round"]
 
 SLICE_SECONDS = 0.05  # of native work between two looks at the flags
 CLOSING_SECONDS = 0.25  # for the work after an early stop
@@ -166,6 +166,59 @@ def in_threads(
         control.stop("interrupted")
         raise
     return list(found)
+
+
+def one_round(
+    attempt: Callable[[int, Control], None],
+    numbers: Sequence[int],
+    weights: Sequence[float],
+    control: Control,
+    threads: int,
+) -> None:
+    """Lets each of these problems work for its share of the time that is left.
+
+    Parameters
+    ----------
+    attempt : callable
+        ``attempt(number, control)`` works on a problem until it is solved or has to stop.
+    numbers : sequence of int
+        The problems, in the order of their turns.
+    weights : sequence of float
+        What the share of each of them is proportional to.
+    control : Control
+        What may stop the fit.
+    threads : int
+        How many work at a time.
+    """
+    shares = Shares(weights, control.deadline, threads)
+
+    def one(place: int) -> None:
+        if control.reason() is None:
+            attempt(numbers[place], control.within(shares.seconds(place)))
+
+    in_threads(one, len(numbers), threads, control)
+
+
+def in_rounds(
+    attempt: Callable[[int, Control], None],
+    found: list[Any],
+    numbers: Sequence[int],
+    weights: Sequence[float],
+    control: Control,
+    threads: int,
+) -> None:
+    """Rounds until all problems are solved or the time is over.
+
+    `attempt` replaces the solution of its problem in `found`; the weights are those of all
+    problems. After a round, those that were cut off come again, the largest gap first.
+    """
+    waiting = list(numbers)
+    while waiting and control.reason() is None:
+        one_round(attempt, waiting, [weights[k] for k in waiting], control, threads)
+        waiting = [k for k in waiting if found[k].reason == "time_limit"]
+        waiting.sort(key=lambda k: -found[k].gap)
+    for k in waiting:  # also those whose turn did not come
+        found[k].reason = control.reason() or found[k].reason
 
 
 class Watcher:
