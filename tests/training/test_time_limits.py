@@ -192,7 +192,8 @@ def test_an_iteration_that_would_not_end_in_time_is_not_begun(dual, monkeypatch,
     monkeypatch.setattr(linear_solve, "_interior_seconds", lambda problem: 10.0)
     X, y, _ = examples(5000)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
-        clf = LinearSVC(time_limit=0.2, tol=1e-12, max_iter=10**6, dual=dual).fit(X, y > 0)
+        clf = LinearSVC(C=100.0, loss="hinge", tol=1e-12, max_iter=10**6, dual=dual, time_limit=0.2)
+        clf.fit(X, y > 0)
     assert clf.solver_ == "dual"
     assert clf.score(X, y > 0) > 0.75
 

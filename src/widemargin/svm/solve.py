@@ -6,12 +6,13 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
-from widemargin.svm.problem import Problem, certify, feasible_start
+from widemargin.svm.problem import Problem, certify, feasible_start, machine
 from widemargin.training.control import Control, Watcher, in_rounds, in_threads, one_round
 
 __all__ = ["Task", "resume", "solve_all", "unsolved"]
@@ -19,6 +20,8 @@ __all__ = ["Task", "resume", "solve_all", "unsolved"]
 MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
 MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
 PART_TOL = 10.0  # the tolerance of a part of a problem, relative to that of the problem
+SHORT_SECONDS, SHORT_WORKING_SET = 5.0, 1024  # a larger set takes too long between two looks
+COMPARED_EXAMPLES = 500  # whose costs tell which of two solutions is better
 AT_BOUND = 1e-9  # relative distance that rounding of a scaled coefficient may leave
 
 
@@ -111,6 +114,8 @@ class _Run:
         if state is None or state.solver is None:
             source, diagonal = kernel.over(X, task.ids)
         threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
+        if control.left < SHORT_SECONDS and not options.working_set:
+            options = replace(options, working_set=SHORT_WORKING_SET)
 
         def watch(solution: Callable[[], Solution]) -> bool:
             assert watcher is not None
@@ -177,7 +182,7 @@ class _TimedRun:
         if begin is not None and self.parts[k]:
             begin, _ = resume(task.problem, task.problem.coefficients(begin), 1.0, -np.inf)
         found = self.run.solve(k, task, control, begin)
-        self._keep(k, found, found.reason)
+        self._keep(k, found, found.reason, solved=found.reason == "tol")
 
     def _solve_part(self, k: int, examples: IntArray, control: Control) -> None:
         (ids, problem), begin = self.run.tasks[k], self.starts[k]
@@ -192,16 +197,47 @@ class _TimedRun:
         loose = replace(self.run.options, tol=PART_TOL * self.run.options.tol)
         run = replace(self.run, options=loose)
         found = as_whole(run.solve(k, task, control, begin, as_whole))
-        self._keep(k, found, "time_limit")  # the whole problem is not solved
+        # the whole problem is not solved
+        self._keep(k, found, "time_limit", solved=found.reason == "tol")
 
-    def _keep(self, k: int, now: Solution, reason: str) -> None:
-        """The new solution, unless the time was over before it had its first step."""
+    def _keep(self, k: int, now: Solution, reason: str, *, solved: bool) -> None:
+        """The new solution, unless it was cut off where it is worse than the one before.
+
+        The next attempt starts from the new one in any case: its J is lower.
+        """
         before = self.found[k]
-        if now.steps or np.isfinite(now.violation) or not before.steps:
-            self.found[k], self.starts[k] = now, now.beta
-            now.kernel_evaluations += before.kernel_evaluations
-            now.steps += before.steps
+        if before.steps and not now.steps and not np.isfinite(now.violation):
+            before.reason = reason  # the time was over before its first step
+            return
+        self.starts[k] = now.beta
+        now.kernel_evaluations += before.kernel_evaluations
+        now.steps += before.steps
+        if solved or not before.steps or self._loss(k, now) <= self._loss(k, before):
+            self.found[k] = now
+        else:
+            before.steps, before.kernel_evaluations = now.steps, now.kernel_evaluations
+            before.dual = max(before.dual, now.dual)
         self.found[k].reason = reason
+
+    def _loss(self, k: int, solution: Solution) -> float:
+        """What some examples of a problem cost; 0 if its sums are given, which scale its f."""
+        (ids, problem), X, kernel = self.run.tasks[k], self.run.X, self.run.kernel
+        if np.any(problem.sums):
+            return 0.0
+        some = np.random.RandomState(0).permutation(len(ids))[:COMPARED_EXAMPLES]
+        coef, bias = machine(problem, solution.beta, solution.biases)
+        support = ids[coef != 0]
+        (f,) = kernel.expand(
+            _safe_indexing(X, ids[some]),
+            support,
+            _safe_indexing(X, support),
+            coef[None, coef != 0],
+            [slice(0, len(support))],
+        )
+        at = np.concatenate([some + side for side in range(0, len(problem.z), len(ids))])
+        short = problem.z * -problem.s  # of z (f + b), if positive
+        reached = problem.z[at] * np.tile(f[:, 0] + bias, len(at) // len(some))
+        return float(problem.upper[at] @ np.maximum(0.0, short[at] - reached))
 
 
 def unsolved(problem: Problem, reason: str = "") -> Solution:

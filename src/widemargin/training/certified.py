@@ -168,7 +168,6 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
-    @limited
     def fit(
         self,
         X: ArrayLike,
@@ -201,13 +200,13 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
-    @limited
     def _fit_on_path(
         self, path: PathState, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike
     ) -> Self:
         """`fit` for the next C of a path."""
         return self._train(X, y, sample_weight, path=path)
 
+    @limited
     def _train(
         self,
         X: ArrayLike,
