@@ -14,6 +14,7 @@ from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
 from widemargin.svm.problem import Problem, certify, feasible_start, machine
 from widemargin.training.control import Control, Watcher, in_rounds, in_threads, one_round
+from widemargin.training.time_limit import now
 
 __all__ = ["Task", "resume", "solve_all", "unsolved"]
 
@@ -21,6 +22,7 @@ MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in tur
 MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
 PART_TOL = 10.0  # the tolerance of a part of a problem, relative to that of the problem
 SHORT_SECONDS, SHORT_WORKING_SET = 5.0, 1024  # a larger set takes too long between two looks
+ENOUGH_TIME = 0.5  # of the time left, which whole problems may take to be solved at once
 COMPARED_EXAMPLES = 500  # whose costs tell which of two solutions is better
 AT_BOUND = 1e-9  # relative distance that rounding of a scaled coefficient may leave
 
@@ -140,7 +142,8 @@ class _TimedRun:
     First every problem is solved on a small part of its examples, then on larger ones (`parts`),
     then on all. Each time the problems come in ascending order of their size, and each gets a share
     of the time that is left. Problems that are not solved by then come again, from where they
-    were left, those with the largest gap first.
+    were left, those with the largest gap first. When a part shows that there is enough time for
+    the whole problems, these are solved as without a limit.
     """
 
     def __init__(
@@ -162,14 +165,19 @@ class _TimedRun:
     def solutions(self) -> list[Solution]:
         tasks, found, control, at_once = self.run.tasks, self.found, self.control, self.at_once
         waiting = sorted(range(len(found)), key=lambda k: len(tasks[k].ids))
+        weights = [float(len(task.ids)) ** 2 for task in tasks]
         last = max(map(len, self.parts))
         for stage in range(last):
             turns = [k for k in waiting if stage <= len(self.parts[k])]
             sizes = [len((*self.parts[k], tasks[k].ids)[stage]) for k in turns]
             attempt = partial(self._improve, stage)
+            begun = now()
             one_round(attempt, turns, [float(n) ** 2 for n in sizes], control, at_once)
             waiting = [k for k in waiting if found[k].reason == "time_limit"]
-        weights = [float(len(task.ids)) ** 2 for task in tasks]
+            growth = sum(weights[k] for k in waiting) / sum(float(n) ** 2 for n in sizes)
+            if growth * (now() - begun) < ENOUGH_TIME * control.left:
+                self.starts = [None] * len(found)  # as without a limit
+                break
         in_rounds(partial(self._improve, last), found, waiting, weights, control, at_once)
         return found
 
@@ -200,23 +208,23 @@ class _TimedRun:
         # the whole problem is not solved
         self._keep(k, found, "time_limit", solved=found.reason == "tol")
 
-    def _keep(self, k: int, now: Solution, reason: str, *, solved: bool) -> None:
+    def _keep(self, k: int, new: Solution, reason: str, *, solved: bool) -> None:
         """The new solution, unless it was cut off where it is worse than the one before.
 
         The next attempt starts from the new one in any case: its J is lower.
         """
         before = self.found[k]
-        if before.steps and not now.steps and not np.isfinite(now.violation):
+        if before.steps and not new.steps and not np.isfinite(new.violation):
             before.reason = reason  # the time was over before its first step
             return
-        self.starts[k] = now.beta
-        now.kernel_evaluations += before.kernel_evaluations
-        now.steps += before.steps
-        if solved or not before.steps or self._loss(k, now) <= self._loss(k, before):
-            self.found[k] = now
+        self.starts[k] = new.beta
+        new.kernel_evaluations += before.kernel_evaluations
+        new.steps += before.steps
+        if solved or not before.steps or self._loss(k, new) <= self._loss(k, before):
+            self.found[k] = new
         else:
-            before.steps, before.kernel_evaluations = now.steps, now.kernel_evaluations
-            before.dual = max(before.dual, now.dual)
+            before.steps, before.kernel_evaluations = new.steps, new.kernel_evaluations
+            before.dual = max(before.dual, new.dual)
         self.found[k].reason = reason
 
     def _loss(self, k: int, solution: Solution) -> float:
