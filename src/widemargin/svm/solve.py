@@ -220,7 +220,7 @@ class _TimedRun:
         self.starts[k] = new.beta
         new.kernel_evaluations += before.kernel_evaluations
         new.steps += before.steps
-        if solved or not before.steps or self._loss(k, new) <= self._loss(k, before):
+        if solved or self._loss(k, new) <= self._loss(k, before):
             self.found[k] = new
         else:
             before.steps, before.kernel_evaluations = new.steps, new.kernel_evaluations

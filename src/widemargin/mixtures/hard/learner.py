@@ -38,6 +38,7 @@ __all__ = ["MixtureLearner", "MixtureSettings", "MixtureState", "OutOfTime", "St
 
 # Of the time that is left when a phase begins, what it may take; the rest is for later phases.
 EXPERTS_SHARE, OUTPUTS_SHARE, GATER_SHARE = 0.55, 0.4, 0.6
+ASSIGNMENT_EFFORT = 2.0  # of assigning examples, relative to their gates
 TIMED_ROWS = 500  # whose outputs tell how many rows there is time for
 
 
@@ -145,17 +146,31 @@ class MixtureLearner:
                 criterion=settings.criterion,
                 sample_weight=block.weights,
             )
-        log_joint = gater.log_joint(self.block.X)  # log P(k | x), or log P(x, k)
         self.state = MixtureState(members, gater, partition, partition, state.iteration + 1)
-        tally, measures = block.measure(
-            outputs, log_p, log_joint[rows], own, experts, settings.gate_tolerance
-        )
-        with watch.phase("assignment"):
-            self.state.next_partition = self._assign(log_joint, log_p)
+        some, log_joint = self._log_joint(gater, rows, block)  # log P(k | x), or log P(x, k)
+        tally, measures = block.measure(outputs, log_p, some, own, experts, settings.gate_tolerance)
+        if log_joint is None:  # there is no time for another iteration
+            moved = np.count_nonzero(some.argmax(axis=1) != own)
+        else:
+            with watch.phase("assignment"):
+                self.state.next_partition = self._assign(log_joint, log_p)
+            moved = np.count_nonzero(self.state.next_partition != partition)
         self.iteration_measures = watch.seconds | measures
-        moved = np.count_nonzero(self.state.next_partition != partition)
-        self.seconds = now() - begun
+        self.seconds = np.inf if log_joint is None else now() - begun
         return tally._replace(updates=int(moved))
+
+    def _log_joint(
+        self, gater: Gater, rows: IntArray, block: ExampleBlock
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Of the gater's examples, and of all of them if there is time to assign them."""
+        limit = current_limit()
+        if not limit.finite or len(rows) == len(self.block):
+            everything = gater.log_joint(self.block.X)
+            return everything[rows], everything
+        begun = now()
+        some = gater.log_joint(block.X)
+        predicted = ASSIGNMENT_EFFORT * (now() - begun) * len(self.block) / len(rows)
+        return some, gater.log_joint(self.block.X) if predicted < limit.left else None
 
     def _outputs(self, experts: Experts) -> tuple[IntArray, ExampleBlock, NDArray[np.float32]]:
         """The experts' outputs: for the gater's examples, or as many as there is time for."""
