@@ -93,7 +93,7 @@ class KernelSource:
     def over(self, X: ArrayLike, ids: IntArray) -> tuple[Any, FloatArray | None]:
         """What the decomposition of these examples needs: examples, or rows and a diagonal."""
         if self.named:
-            (examples,) = self._pack([(as_rows(X), ids)], self.double_precision)
+            (examples,) = self.pack([(as_rows(X), ids)])
             return examples, None
         everything = len(ids) == _num_samples(X)
         if self.function == "precomputed":
@@ -163,6 +163,10 @@ class KernelSource:
             _core.expand(examples, some, x, out, threads)
             sums.append(out.T)
         return sums
+
+    def pack(self, sets: list[tuple[_core.Rows, IntArray]]) -> list[_core.KernelExamples]:
+        """Sets of examples, prepared together in the precision of this kernel."""
+        return self._pack(sets, self.double_precision)
 
     def _pack(
         self, sets: list[tuple[_core.Rows, IntArray]], double: bool | None

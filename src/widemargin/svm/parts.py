@@ -81,7 +81,8 @@ def whole(problem: Problem, examples: IntArray, solution: Solution) -> Solution:
         solution,
         beta=beta,
         f=np.zeros(problem.examples),
+        error=np.full(problem.examples, np.inf),
         violation=np.inf,
-        primal=np.inf,
+        gap=np.inf,
         dual=-np.inf if np.any(problem.sums) else solution.dual,
     )

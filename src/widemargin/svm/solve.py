@@ -13,6 +13,7 @@ from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
 from widemargin.svm.problem import Problem, certify, feasible_start, machine
+from widemargin.svm.verification import Verifier
 from widemargin.training.control import Control, Watcher, in_rounds, in_threads, one_round
 from widemargin.training.time_limit import now
 
@@ -110,11 +111,12 @@ class _Run:
         as_seen: Callable[[Solution], Solution],
     ) -> Solution:
         X, state, watcher, options = self.X, self.state, self.watcher, self.options
-        source, diagonal = None, None
+        source, diagonal, verifier = None, None, None
         if state is not None and state.kernel != kernel:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
             source, diagonal = kernel.over(X, task.ids)
+            verifier = Verifier(kernel, X, task.ids, source, diagonal)
         threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
         if control.left < SHORT_SECONDS and not options.working_set:
             options = replace(options, working_set=SHORT_WORKING_SET)
@@ -128,6 +130,7 @@ class _Run:
             task.problem,
             replace(options, threads=min(options.threads, threads)),
             control,
+            verifier,
             diagonal=diagonal,
             initial=begin,
             number=number,
@@ -224,7 +227,6 @@ class _TimedRun:
             self.found[k] = new
         else:
             before.steps, before.kernel_evaluations = new.steps, new.kernel_evaluations
-            before.dual = max(before.dual, new.dual)
         self.found[k].reason = reason
 
     def _loss(self, k: int, solution: Solution) -> float:
@@ -251,10 +253,10 @@ class _TimedRun:
 def unsolved(problem: Problem, reason: str = "") -> Solution:
     """The first β of a problem whose turn has not come; of classes, the bias of the majority."""
     beta, f = problem.initial, np.zeros(problem.examples)
-    biases = certify(problem, beta, f).biases
+    biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
     if problem.kind == "c_svc":
         biases = np.array([np.sign(problem.upper @ problem.z)])
-    return Solution(beta, f, biases, np.inf, np.inf, -np.inf, reason)
+    return Solution(beta, f, error, biases, np.inf, np.inf, -np.inf, reason)
 
 
 def resume(
