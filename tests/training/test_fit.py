@@ -181,7 +181,7 @@ def test_time_limit_leaves_a_usable_model(name):
         clf.fit(np.vstack([X, X]), contradictory)
     assert clf.stop_reason_ == "time_limit"
     assert not clf.converged_
-    assert 0.05 <= clf.fit_time_ < 5
+    assert 0.0 < clf.fit_time_ < 5
     assert clf.predict(X).shape == (150,)
 
 

@@ -65,7 +65,8 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
         By how much the criterion, or the validation error, must fall to count as progress. None
         never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which no further iteration begins.
+        Seconds after which no further iteration begins, nor one that would not end in time.
+        Experts have shares of the time; the gater is not cut off.
     warm_start : bool, default=False
         Whether `fit` resumes with more iterations. The examples are first assigned again, by the
         last experts and gater. With an int as `random_state` and the same chunks, two fits of two

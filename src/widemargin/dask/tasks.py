@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,11 @@ def sizes(block: ClusterBlock | None) -> tuple[int, int]:
     return len(block.train), 0 if block.validation is None else len(block.validation)
 
 
-def choose_gamma(block: ClusterBlock, settings: MixtureSettings) -> Any:
-    """The expert of the settings with a γ that suits this block."""
+def choose_gamma(block: ClusterBlock, settings: MixtureSettings, seconds: float) -> Any:
+    """The expert of the settings with a γ that suits this block, found in these seconds."""
     train = block.train
     examples = Examples(train.X, train.targets.y, train.weights, np.arange(len(train)))
-    settings = replace(settings, deadline=np.inf)  # of another process's clock
-    return expert_with_gamma(settings, examples, train.targets)
+    return expert_with_gamma(settings, examples, train.targets, seconds)
 
 
 def random_subsets(
@@ -131,8 +130,9 @@ def train_expert(
     k: int,
     former: Experts,
     pieces: Sequence[ExampleBlock | None],
+    seconds: float,
 ) -> Any:
-    """Step 2: an expert on its subset, whose pieces come from all blocks."""
+    """Step 2: an expert on its subset, whose pieces come from all blocks, within its time."""
     found = [piece for piece in pieces if piece is not None]
     if not found:
         return former.members[k]
@@ -147,7 +147,7 @@ def train_expert(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration continues
-        return fit_expert(settings.expert, subset, former.members[k])
+        return fit_expert(settings.expert, subset, former.members[k], seconds)
 
 
 def gater_row_counts(sizes: IntArray, fraction: float | None) -> IntArray:

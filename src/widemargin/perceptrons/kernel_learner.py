@@ -23,6 +23,7 @@ from widemargin.training.model import Examples
 from widemargin.training.outputs import evaluate
 
 EXAMPLES_PER_BLOCK = 256  # visited with their own kernel matrix
+VALUES_PER_CALL = 1 << 24  # of the kernel; more examples have smaller blocks
 ROWS_AT_ONCE = 4096  # of a kernel matrix, in memory
 
 
@@ -66,8 +67,6 @@ class Support:
 class KernelLearner:
     """Trains a `DualState`; see `widemargin.training.loop.Learner`."""
 
-    rows_per_call = EXAMPLES_PER_BLOCK
-
     def __init__(
         self,
         examples: Examples,
@@ -86,6 +85,8 @@ class KernelLearner:
         self._resumed = deepcopy(state) if pocket and state.updates else None
         self._candidate = state
         self.order = examples.order
+        most = VALUES_PER_CALL // max(1, len(inputs))
+        self.rows_per_call = max(1, min(EXAMPLES_PER_BLOCK, most))
         self.criterion = criteria.Perceptron()
 
     def visit(self, order: IntArray, rate: float) -> Tally:

@@ -6,7 +6,6 @@ learning rates, stopping rules, Ctrl-C and time limits, history, callbacks.
 """
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,8 @@ from widemargin.training.learner import (
     StochasticLearner,
     Tally,
 )
-from widemargin.training.report import check_finite, epoch_record, progress_line, warn_unfinished
+from widemargin.training.report import check_finite, epoch_record, progress_line
+from widemargin.training.time_limit import TimeLimit, now
 
 __all__ = [
     "CONVERGENCE",
@@ -71,7 +71,7 @@ class Plan:
     first_row: int = 0  # examples done of an epoch that an earlier call left unfinished
     tol: float | None = None
     n_iter_no_change: int = 5
-    time_limit: float | None = None
+    limit: TimeLimit = field(default_factory=TimeLimit)
     verbose: int = 0
     convergence: frozenset[str] = CONVERGENCE
 
@@ -157,9 +157,7 @@ def train(
                 epochs.outcome.reason, epochs.outcome.advice = ending.reason, ending.advice
         else:
             _visit_epochs(learner, plan, epochs)
-    outcome = epochs.finish()
-    warn_unfinished(estimator, plan, outcome)
-    return outcome
+    return epochs.finish()
 
 
 class Epochs:
@@ -186,14 +184,17 @@ class Epochs:
         self.context, self.hook_arguments = context, hook_arguments or {}
         self.outcome, self.open = Outcome(), False
         self._interrupted, self._patience = interrupted, _Patience(plan)
-        self._start = time.perf_counter()
-        self._deadline = np.inf if plan.time_limit is None else self._start + plan.time_limit
+        self._start, self._closing = now(), 0.0  # seconds that the end of an epoch takes
         self._best_state: Any = None
         self._task: Any = None
 
     def stopped(self) -> bool:
         """Whether Ctrl-C or the time limit asks to stop now."""
-        return self._interrupted.is_set() or time.perf_counter() > self._deadline
+        return self._interrupted.is_set() or self._out_of_time()
+
+    def _out_of_time(self) -> bool:
+        """Whether the time that is left is needed to end the epoch."""
+        return now() + self._closing > self.plan.limit.last_work
 
     def begin(self) -> None:
         """Opens the next epoch, unless one is open."""
@@ -212,13 +213,13 @@ class Epochs:
         Returns whether to stop.
         """
         outcome, plan, learner = self.outcome, self.plan, self.learner
-        epoch = plan.first_epoch + outcome.n_iter
+        begun, epoch = now(), plan.first_epoch + outcome.n_iter
         complete = first_row + visited == len(learner.order)
         outcome.n_iter += complete
         outcome.rows_done = 0 if complete else first_row + visited
 
         record = epoch_record(learner, tally, epoch, visited, rate)
-        record["seconds"] = time.perf_counter() - self._start
+        record["seconds"] = now() - self._start
         outcome.history.append(record)
         check_finite(self.estimator, record)
         if plan.verbose:
@@ -229,12 +230,13 @@ class Epochs:
         own_rule = isinstance(learner, SolverLearner) and not validated
         settled = self._patience.exhausted and epoch + 1 >= plan.needed and not own_rule
         stopped, last = self._close(), outcome.n_iter == plan.max_iter
+        self._closing = now() - begun
         finished = tally.updates == 0 and not plan.decay
         if finished and not validated:
             self._best_state = None  # the weights with which no example is wrong
         reason = (
             ("interrupted" if self._interrupted.is_set() else None)
-            or ("time_limit" if not complete or time.perf_counter() > self._deadline else None)
+            or ("time_limit" if not complete or self._out_of_time() else None)
             or ("callback" if stopped else None)
             or ("no_update" if finished else None)
             or (("early_stopping" if validated else "tol") if settled else None)
@@ -280,7 +282,7 @@ class Epochs:
         else:
             outcome.best_iter = outcome.n_iter
         outcome.converged = outcome.reason in self.plan.convergence
-        outcome.seconds = time.perf_counter() - self._start
+        outcome.seconds = now() - self._start
         return outcome
 
 

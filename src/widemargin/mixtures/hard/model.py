@@ -1,6 +1,5 @@
 """What hard mixtures share: parameters, initial states, resuming, the outputs of the mixture."""
 
-import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -25,6 +24,7 @@ from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings, Mi
 from widemargin.mixtures.hard.partition import clustered_partition, random_partition
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.mixtures.hard.tuning import (
+    GAMMA_SHARE,
     ParameterSearch,
     candidates,
     expert_with_gamma,
@@ -34,6 +34,7 @@ from widemargin.mixtures.hard.tuning import (
 )
 from widemargin.svm.kernel_source import resolve_gamma
 from widemargin.training.model import LOOP_CONSTRAINTS, Examples, IterativeModel
+from widemargin.training.time_limit import current_limit, share_of_time
 
 __all__ = ["HARD_CONSTRAINTS", "HardMixture"]
 
@@ -116,7 +117,6 @@ class HardMixture(IterativeModel):
         return checked
 
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
-        started = time.perf_counter()
         if not resume:
             sparse = sp.issparse(examples.X)
             self._keep_scaling(Scaling.measured(self.scaling, examples.X, centre=not sparse))
@@ -124,7 +124,7 @@ class HardMixture(IterativeModel):
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
         gater = self._gater_template(self.gater)
-        kind, settings = self._settings(gater, started, weighted=examples.weights is not None)
+        kind, settings = self._settings(gater, weighted=examples.weights is not None)
         targets = self._targets(kind, examples)
         settings = replace(settings, labels=targets.labels)
         if self.expert is None:
@@ -134,16 +134,17 @@ class HardMixture(IterativeModel):
         if resume:
             return MixtureLearner(examples, self._resumed(examples), targets, settings)
         if self.tune is not None:
-            settings, gater = self._tuned(examples, targets, settings, gater)
+            with share_of_time(current_limit().left / 2):
+                settings, gater = self._tuned(examples, targets, settings, gater)
         elif self.expert is None:
-            settings = replace(settings, expert=expert_with_gamma(settings, examples, targets))
+            seconds = GAMMA_SHARE * current_limit().left
+            expert = expert_with_gamma(settings, examples, targets, seconds)
+            settings = replace(settings, expert=expert)
         if self.expert is None:
             self._keep_expert(settings.expert)
         return MixtureLearner(examples, self._first_state(examples, gater), targets, settings)
 
-    def _settings(
-        self, gater: Gater, started: float, *, weighted: bool
-    ) -> tuple[str, MixtureSettings]:
+    def _settings(self, gater: Gater, *, weighted: bool) -> tuple[str, MixtureSettings]:
         """The kind of the experts' outputs, and what stays the same over the iterations."""
         expert = self._expert_template()
         kind = self._output_kind(expert, gater)
@@ -161,16 +162,14 @@ class HardMixture(IterativeModel):
             gate_tolerance=self.gate_tolerance,
             n_jobs=self.n_jobs,
             seed=self._seed(),
-            deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
 
     def _tuned(
         self, examples: Examples, targets: Targets, settings: MixtureSettings, gater: Gater
     ) -> tuple[MixtureSettings, Gater]:
-        """The expert and the gater with the lowest validation errors, in half of the time."""
+        """The expert and the gater with the lowest validation errors."""
         assert examples.y_val is not None
-        now = time.perf_counter()
-        search = ParameterSearch(now + (settings.deadline - now) / 2, self.n_jobs)
+        search = ParameterSearch(self.n_jobs)
         expert = settings.expert
         if is_tunable(expert):
             rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))

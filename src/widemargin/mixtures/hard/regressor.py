@@ -80,8 +80,9 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         By how much the criterion, or the validation error, must fall to count as progress. None
         never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which training stops. The experts of the first iteration are always trained;
-        in a later one, experts that were not reached stay as they were.
+        Seconds after which training stops. Experts, their outputs and the gater have shares of the
+        time; experts and gaters of other packages cannot be stopped. An iteration that would not
+        end in time is not begun.
     warm_start : bool, default=False
         Whether `fit` resumes with more iterations, on the same examples. With an int as
         `random_state`, two fits of two iterations give the same result as one fit of four.

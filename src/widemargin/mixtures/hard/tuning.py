@@ -11,8 +11,8 @@ gaters of several sizes are tried in the whole mixture, for the first two iterat
 most.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,20 +22,23 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
 from widemargin.mixtures.hard.experts import ConstantExpert, expert_outputs, in_parallel
-from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings
+from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings, OutOfTime
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.svm.kernel_source import resolve_gamma
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.path import svm_path
 from widemargin.training.control import interrupt_flag
 from widemargin.training.model import Examples
+from widemargin.training.time_limit import current_limit, fixed_shares, now, share_of_time
 
 __all__ = [
     "DEFAULT_C",
+    "GAMMA_SHARE",
     "ParameterSearch",
     "Region",
     "Trial",
@@ -51,6 +54,7 @@ MAX_REGIONS = 8
 C_FACTORS = (0.1, 1.0, 10.0)  # times C of the default expert
 GAMMA_FACTORS = 4.0 ** np.arange(-1, 6)  # times γ = "scale"
 # the search of γ alone
+GAMMA_SHARE = 0.1  # of a time limit
 ROWS_FOR_GAMMA = 1000  # of a region
 HELD_OUT = 4
 FINE_FACTORS = 2.0 ** np.arange(-2, 11)  # times γ = "scale"
@@ -104,19 +108,21 @@ class Region:
         return np.array([total(model) for model in models])
 
 
-def expert_with_gamma(settings: MixtureSettings, examples: Examples, targets: Targets) -> Any:
-    """The expert of the settings with a γ that suits regions of the data, in a tenth of the time.
+def expert_with_gamma(
+    settings: MixtureSettings, examples: Examples, targets: Targets, seconds: float
+) -> Any:
+    """The expert of the settings with a γ that suits regions of the data, found in these seconds.
 
     Of the examples, one in `HELD_OUT` compares the candidates, which are trained on the others.
     """
-    order, now = examples.order, time.perf_counter()
+    order = examples.order
     compared = np.arange(len(order)) % HELD_OUT == HELD_OUT - 1
     rows, others = order[compared], order[~compared]
     examples = replace(examples, order=others, X_val=examples.X[rows], y_val=examples.y[rows])
     regions = find_regions(examples, targets, ROWS_FOR_GAMMA, platt=settings.platt)
-    search = ParameterSearch(now + (settings.deadline - now) / 10, settings.n_jobs)
-    scale = resolve_gamma("scale", examples.X)
-    return search.best_gamma(settings.expert, regions, scale, settings.classes)
+    search, scale = ParameterSearch(settings.n_jobs), resolve_gamma("scale", examples.X)
+    with share_of_time(seconds):
+        return search.best_gamma(settings.expert, regions, scale, settings.classes)
 
 
 def find_regions(examples: Examples, targets: Targets, rows: int, *, platt: bool) -> list[Region]:
@@ -150,9 +156,8 @@ def find_regions(examples: Examples, targets: Targets, rows: int, *, platt: bool
 
 @dataclass
 class ParameterSearch:
-    """A search that stops at its deadline, with the best candidates so far."""
+    """A search that stops at its time limit, with the best candidates so far."""
 
-    deadline: float
     n_jobs: int | None
     trials: list[Trial] = field(default_factory=list)
 
@@ -203,12 +208,17 @@ class ParameterSearch:
         classes: ArrayLike,
     ) -> list[Trial]:
         """Trials of one γ with each C."""
-        start = time.perf_counter()
+        start = now()
         machine = clone(template).set_params(gamma=gamma, n_jobs=1)
-        calls = (delayed(_path_errors)(machine, region, Cs, classes) for region in regions)
+        sizes = [float(len(region.labels)) for region in regions]
+        shares = fixed_shares(sizes, current_limit().left, thread_count(self.n_jobs))
+        calls = (
+            delayed(_path_errors)(machine, region, Cs, classes, seconds)
+            for region, seconds in zip(regions, shares, strict=True)
+        )
         errors = np.sum(in_parallel(calls, self.n_jobs), axis=0)
         errors /= sum(len(region.targets.y) for region in regions)
-        seconds = (time.perf_counter() - start) / len(Cs)
+        seconds = (now() - start) / len(Cs)
         gamma = gamma if isinstance(gamma, str) else float(gamma)
         trials = [
             Trial("expert", {"C": float(C), "gamma": gamma}, float(error), seconds)
@@ -223,12 +233,13 @@ class ParameterSearch:
         """The gater whose mixture has the lowest validation error after a few iterations."""
         best, least = candidates[0], np.inf
         for gater in self._until_deadline(candidates):
-            start, mixture = time.perf_counter(), learner(gater)
+            start, mixture = now(), learner(gater)
             for _ in range(ITERATIONS_PER_GATER):
-                mixture.visit(mixture.order, 1.0)
+                with suppress(OutOfTime):
+                    mixture.visit(mixture.order, 1.0)
             validation = mixture.validate()
             assert validation is not None
-            seconds = time.perf_counter() - start
+            seconds = now() - start
             self.trials.append(Trial("gater", {"gater": repr(gater)}, validation[1], seconds))
             if validation[1] < least:
                 best, least = gater, validation[1]
@@ -236,14 +247,14 @@ class ParameterSearch:
 
     def _until_deadline(self, candidates: Any) -> Iterator[Any]:
         """The first candidate in any case, then others as long as they are likely to finish."""
-        longest = 0.0
+        longest, limit = 0.0, current_limit()
         with interrupt_flag() as interrupted:
             for number, candidate in enumerate(candidates):
-                begun = time.perf_counter()
-                if number and (interrupted.is_set() or begun + longest > self.deadline):
+                begun = now()
+                if number and (interrupted.is_set() or longest > limit.left):
                     return
                 yield candidate
-                longest = max(longest, time.perf_counter() - begun)
+                longest = max(longest, now() - begun)
 
 
 def candidates(
@@ -263,13 +274,14 @@ def _with(template: Any, trial: Trial) -> Any:
 
 
 def _path_errors(
-    machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike
+    machine: Any, region: Region, Cs: Sequence[float], classes: ArrayLike, seconds: float
 ) -> FloatArray:
-    """Errors on the validation examples of a region, for each C."""
+    """Errors on the validation examples of a region, for each C, within its time."""
     if classes is not None and len(np.unique(region.labels)) == 1:
         models = [ConstantExpert().fit(region.X, region.labels)]
     else:
         options = {"estimator": machine, "sample_weight": region.weights}
-        models = list(svm_path(region.X, region.labels, Cs, **options).models)
+        with share_of_time(seconds):
+            models = list(svm_path(region.X, region.labels, Cs, **options).models)
     errors = region.errors(models, classes)
     return np.append(errors, np.repeat(errors[-1], len(Cs) - len(errors)))  # if interrupted
