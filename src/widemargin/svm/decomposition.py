@@ -22,7 +22,6 @@ from widemargin.training.control import Control
 
 __all__ = ["Options", "Solution", "SolverState", "solve"]
 
-LAST_MEASURE_SECONDS = 0.25  # for the violation of all examples after an early stop
 CLAIMS = ("tol", "max_iter", "rounding")  # what a solver stops for by itself
 TIGHTER = 0.5  # of tol, which the solver aims at after f was corrected
 REFINED = 0.5  # of the violation at most, after f was corrected; otherwise correcting does not help
@@ -235,7 +234,7 @@ class _Run:
                 if reason is None:
                     self.progress = self.solver.run(self.control.slice())
         if not self.progress["complete"]:
-            self.progress = self.solver.measure(LAST_MEASURE_SECONDS)
+            self.progress = self.solver.measure(self.control.closing())
             while reason in CLAIMS and not self.progress["complete"]:
                 if self.control.reason() is not None:
                     break

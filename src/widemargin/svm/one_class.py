@@ -19,8 +19,8 @@ from sklearn.utils.validation import column_or_1d
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
 from widemargin.svm.decomposition import Solution
-from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
+from widemargin.svm.solve import Task
 from widemargin.training.model import all_or_nothing
 
 __all__ = ["OneClassSVM"]

@@ -50,7 +50,8 @@ class SVC(KernelClassifier):
         With "heuristic" they are not, as in the original SVMTorch; the remaining violation is
         measured, and a warning reports it.
     probability : bool, default=False
-        Whether to fit sigmoids for `predict_proba`, on outputs of five-fold cross-validation.
+        Whether to fit sigmoids for `predict_proba`, on outputs of five-fold cross-validation. Half
+        of the `time_limit` is kept for them; if it does not allow all folds, there are fewer.
     tol : float, default=0.001
         The largest violation of the optimality conditions that is allowed at the end.
     cache_size : float, default=200
@@ -72,7 +73,8 @@ class SVC(KernelClassifier):
         How many variables are optimised at a time: an even number, 2 or more. 2 gives sequential
         minimal optimisation.
     time_limit : float or None, default=None
-        Seconds after which training stops.
+        Seconds after which training stops. Until then every pair of classes has a machine, if
+        need be of a part of its examples.
     n_jobs : int or None, default=None
         The largest number of threads; −1 means one per CPU. None lets the machine choose, up to
         one per CPU. The result does not depend on it.
@@ -110,6 +112,9 @@ class SVC(KernelClassifier):
         The weights of the inputs; for the linear kernel only.
     probA_, probB_ : ndarray of shape (n_problems,)
         The sigmoids 1/(1 + exp(A f + B)); empty unless `probability=True`.
+    n_calibration_folds_ : int
+        How many folds gave the scores that the sigmoids were fitted to: 5, fewer after a time
+        limit or Ctrl-C, or 0 if they come from a machine of a few examples, or if there are none.
     fit_status_ : int
         0 if the fit converged, otherwise 1.
     gamma_ : float
@@ -124,9 +129,10 @@ class SVC(KernelClassifier):
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
-        the violation, or what can be verified of it, above `tol`; "shrunk" if examples that
-        `shrinking="heuristic"` set aside violate the conditions.
+        "tol", "max_iter", "time_limit", "interrupted" or "callback", also if only the calibration
+        of probabilities was stopped; "rounding" if rounding keeps the violation, or what can be
+        verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
+        violate the conditions.
     n_iter_ : ndarray of shape (n_problems,)
         The number of steps of each problem.
     n_kernel_evaluations_ : int

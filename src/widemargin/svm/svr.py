@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Interval
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.svm.decomposition import Options, Solution, SolverState
-from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.nu_regression import nu_regression
 from widemargin.svm.problem import Problem
+from widemargin.svm.solve import Task
 from widemargin.training.certified import CertifiedRegressor
 from widemargin.training.control import Control, Watcher
 
