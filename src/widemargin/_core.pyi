@@ -141,6 +141,7 @@ def network_pass(
     mu: float,
     nu: float,
     steps: int,
+    slices: int,
     threads: int,
 ) -> _Sums: ...
 @overload
@@ -174,6 +175,7 @@ def network_pass(
     mu: float,
     nu: float,
     steps: int,
+    slices: int,
     threads: int,
 ) -> _Sums: ...
 @overload

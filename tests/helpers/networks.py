@@ -94,10 +94,11 @@ def plain_training(network, X, y, q, steps, order, rate, weights=None):
     for t, first in enumerate(range(0, len(order), steps.batch), start=1):
         rows = order[first : first + steps.batch]
         w = None if weights is None else weights[rows]
+        relative = None if w is None else w / weights.mean()
         Q, _ = criterion(q, y[rows], outputs(network, X[rows]))
         total += Q.sum() if w is None else Q @ w
         decays = {} if apart else {"mu": steps.mu, "nu": steps.nu}
-        _, found = gradients(network, X[rows], y[rows], q, sample_weight=w, **decays)
+        _, found = gradients(network, X[rows], y[rows], q, sample_weight=relative, **decays)
         for k, (theta, slope) in enumerate(zip(network.parameters(), found, strict=True)):
             last = k >= len(states) - 2
             decay = 0.0 if k % 2 else steps.mu if last else steps.nu

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers.networks import flat, learner, plain_training, random_network
-from widemargin.mlp.network import Mixed, Steps
+from widemargin.mlp.network import Mixed, Steps, TrainedNetwork
 from widemargin.reference.hard_mixture import criterion, log_softmax, mistakes, mixture
 from widemargin.reference.mlp import outputs
 
@@ -120,15 +120,18 @@ def test_csr_is_dense(name):
 
 
 @every_criterion
-def test_threads_change_rounding_alone(name):
+def test_threads_change_nothing(name, monkeypatch):
+    monkeypatch.setattr(TrainedNetwork, "_slices", lambda *_: 2)  # a learner would not, so small
     problem = Problem(2, name, K=11)
     steps = Steps("adam", L)
     expected, _ = problem.expected(steps)
+    runs = []
     for threads in (1, 2):
-        trained = problem.learner(steps)
-        trained.threads_per_batch = threads  # a learner would not, for so little work
+        trained = problem.learner(steps, threads=threads)
         trained.visit(problem.order, RATES["adam"])
         assert_allclose(trained.state.parameters, expected, rtol=1e-7, atol=1e-9)
+        runs.append(trained.state.parameters)
+    assert_array_equal(*runs)
 
 
 @every_criterion

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from helpers.committees import MODELS, X, Y, assert_same_model, model, rings, simple
 from helpers.stopping import Recorder
+from widemargin import HatEncoder
 from widemargin.mlp import committee as _committee
 
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -135,3 +136,39 @@ def test_partial_fit_learns_from_a_stream():
         clf.partial_fit(X[part], y[part], classes=[0, 1])
     assert clf.score(X, y) > 0.9
     assert len(clf.history_) == 10
+
+
+def encoding(monkeypatch, signals):
+    """Encoding inputs sends so many signals."""
+    transform = HatEncoder.transform_validated
+
+    def interrupted_transform(self, X):
+        for send in signals:
+            send()
+        return transform(self, X)
+
+    monkeypatch.setattr(HatEncoder, "transform_validated", interrupted_transform)
+
+
+def test_an_interrupt_while_inputs_are_encoded_keeps_a_model(ctrl_c, monkeypatch):
+    monkeypatch.setattr(_committee, "OPERATIONS_PER_CALL", 20_000)
+    clf = simple(encoding="hat", max_iter=50)
+    with monkeypatch.context() as patch:
+        encoding(patch, [ctrl_c])
+        with pytest.warns(ConvergenceWarning, match="interrupted"):
+            clf.fit(X, Y)
+    assert clf.stop_reason_ == "interrupted"
+    assert 0 < clf.history_[0]["rows"] < len(X)
+    assert clf.score(X, Y) > 0.5
+
+
+def test_a_second_interrupt_while_inputs_are_encoded_keeps_the_last_model(ctrl_c, monkeypatch):
+    fresh, clf = simple(encoding="hat"), simple(encoding="hat").fit(X, Y)
+    expected = clf.decision_function(X)
+    with monkeypatch.context() as patch:
+        encoding(patch, [ctrl_c, ctrl_c])
+        for model in (fresh, clf):
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X[:50], Y[:50])
+    assert not hasattr(fresh, "classes_")
+    assert_array_equal(clf.decision_function(X), expected)

@@ -355,8 +355,3 @@ def test_targets_of_another_shape_are_refused():
     model = regressor(warm_start=True).fit(X, VALUES)
     with pytest.raises(ValueError, match="y has 1 columns"):
         model.fit(X, VALUES[:, 0])
-
-
-def test_one_target_is_predicted_as_it_was_given():
-    assert regressor().fit(X, VALUES[:, 0]).predict(X).shape == (300,)
-    assert regressor().fit(X, VALUES[:, :1]).predict(X).shape == (300, 1)

@@ -1,5 +1,7 @@
 """The core of multi-layer perceptrons does what the reference does, to rounding."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -128,22 +130,25 @@ def test_single_precision(how, transfer):
 
 @pytest.mark.parametrize("batch", [31, 64, 100, 600])
 @pytest.mark.parametrize("kind", KINDS)
-def test_threads_and_panels_change_rounding_alone(batch, kind):
+@pytest.mark.parametrize("transfer", ["relu", "slanted_tanh"])
+def test_slices_change_rounding_and_threads_change_nothing(batch, kind, transfer, monkeypatch):
     seeded = np.random.default_rng(2)
-    many = seeded.normal(size=(1000, 9))
-    network = random_network(seeded, 9, (17, 33), 1 if kind == "one output" else 3, "relu")
+    many = seeded.normal(size=(1000, 9)) * (seeded.random((1000, 9)) < 0.1)
+    network = random_network(seeded, 9, (17, 33), 1 if kind == "one output" else 3, transfer)
     y, q = random_targets(seeded, 1000, kind), CRITERIA["mse"]
     steps, order = Steps("adam", batch, nu=0.01), seeded.permutation(1000)
     expected, _ = plain_training(network, many, y, q, steps, order, 0.01)
-    for threads in (1, 2):
+    inputs = [many, sp.csr_array(many)]
+    for slices, X in product((1, 2, 3, 8), inputs):  # more than a learner would, for so little work
+        monkeypatch.setattr(_network.TrainedNetwork, "_slices", lambda *_, slices=slices: slices)
         runs = []
-        for _ in range(2):
-            trained = learner(network, many, y, q, steps)
-            trained.threads_per_batch = threads  # a learner would not, for so little work
+        for threads in (1, 2, 3):
+            trained = learner(network, X, y, q, steps, threads=threads)
             trained.visit(order, 0.01)
             assert_allclose(trained.state.parameters, expected, rtol=1e-7, atol=1e-9)
             runs.append(trained.state.parameters)
-        assert_array_equal(*runs)
+        assert_array_equal(runs[1], runs[0])
+        assert_array_equal(runs[2], runs[0])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

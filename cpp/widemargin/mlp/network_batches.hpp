@@ -1,6 +1,7 @@
-// Training in mini-batches (thesis 3.4): every thread takes a slice of the batch, then a slice of
-// the parameters. Sums are computed in the same order by whatever thread, so a result depends only
-// on the number of slices.
+// Training in mini-batches (thesis 3.4). The work on a batch is divided into slices, which the
+// threads share: some examples or some units of a layer, whichever a matrix product divides better,
+// and blocks of weights for gradients and updates. The number of slices is fixed, so the result
+// does not depend on the number of threads.
 #pragma once
 
 #include "widemargin/base/team.hpp"
@@ -8,107 +9,225 @@
 
 namespace widemargin::WIDEMARGIN_ISA {
 
-constexpr std::size_t kMinSliceExamples = 16;  // fewer are not worth waiting for a thread
+constexpr std::size_t kBatchChunkExamples = 1024;  // at most, whose layers are in memory at once
+constexpr std::size_t kScoreChunkExamples = 256;
 constexpr std::size_t kCacheLineDoubles = kCacheLineBytes / sizeof(double);
 
-// Where the i-th of `slices` slices of 0..count-1 begins.
-inline std::size_t slice_begin(std::size_t count, std::size_t i, std::size_t slices) {
-    return count * i / slices;
-}
+enum class BatchWork { inputs, forward, criterion, backward };
 
-// The gradient of a slice of a batch.
-template <class T>
-class BatchSlice {
-   public:
-    BatchSlice(const Network& network, const NetworkInputs& inputs, const NetworkTargets& targets,
-               std::size_t rows)
-        : parameters_(static_cast<const T*>(network.parameters)),
-          targets_(targets),
-          rows_(std::min(rows, kChunkExamples)),
-          network_(network, inputs, rows_),
-          gradient_(network_.layers().back().end()),
-          room_(targets.columns + 2 * kCacheLineDoubles) {}
+// What is computed between two meetings of the threads. The slices of a stage are some of the
+// examples, unless `by_units`.
+struct BatchStage {
+    BatchWork work;
+    std::size_t layer = 0;
+    bool by_units = false;
+};
 
-    // Computes the sum of the gradients of these examples.
-    void visit(const std::int64_t* order, std::size_t count) {
-        Tally tally = tally_;  // in registers, not beside those of other threads
-        network_.begin(parameters_);
-        for (std::size_t first = 0; first < count; first += rows_) {
-            const std::size_t n = std::min(rows_, count - first);
-            const std::size_t outputs = network_.outputs();
-            T* f = network_.forward(parameters_, order + first, n);
-            for (std::size_t i = 0; i < n; ++i) {
-                const auto l = static_cast<std::size_t>(order[first + i]);
-                derive(targets_, outputs, l, f + i * outputs, room_.data() + kCacheLineDoubles,
-                       tally);
-            }
-            network_.backward(parameters_, order + first, n, first == 0, gradient_.data());
-        }
-        if (count == 0) std::fill(gradient_.begin(), gradient_.end(), T{0});
-        network_.finish(gradient_.data());
-        tally_ = tally;
-    }
-
-    T* gradient() { return gradient_.data(); }
-    const Tally& tally() const { return tally_; }
-
-   private:
-    const T* parameters_;
-    const NetworkTargets& targets_;
-    std::size_t rows_;
-    BackPropagation<T> network_;
-    Vector<T> gradient_;
-    Vector<double> room_;  // with a free cache line before and behind: other threads write there
-    Tally tally_;
+// Some of the weights of a layer, and the biases of its units if it has the first input.
+struct WeightBlock {
+    std::size_t layer;
+    Range from, to;
 };
 
 template <class T>
-Tally batches(const Rows& rows, const Network& network, const Standardization& s,
-              const NetworkPass& pass) {
-    const NetworkInputs inputs(rows, s);
-    const std::size_t batch = std::min(pass.batch, pass.count);
-    const std::size_t count = std::clamp<std::size_t>(batch / kMinSliceExamples, 1,
-                                                      static_cast<std::size_t>(pass.threads));
-    Vector<BatchSlice<T>> slices;
-    Vector<T*> gradients;
-    slices.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        slices.emplace_back(network, inputs, pass.targets, (batch + count - 1) / count);
-        gradients.push_back(slices.back().gradient());
+class BatchTraining {
+   public:
+    BatchTraining(const Rows& rows, const Network& network, const Standardization& s,
+                  const NetworkPass& pass)
+        : pass_(pass),
+          inputs_(rows, s),
+          parameters_(static_cast<T*>(network.parameters)),
+          batch_(std::max<std::size_t>(1, std::min(pass.batch, pass.count))),
+          rows_(chunk_rows(batch_)),
+          slices_(std::clamp<std::size_t>(pass.slices, 1, rows_)),
+          network_(network, inputs_, rows_),
+          gradient_(layers().back().end()),
+          update_(network, pass.step),
+          tallies_(slices_) {
+        network_.prepare_backward();
+        if (network_.sparse()) network_.centre(parameters_, {0, layers()[0].outputs});
+        for (std::size_t i = 0; i < slices_; ++i) {
+            rooms_.emplace_back(pass.targets.columns + 2 * kCacheLineDoubles);
+            bias_sums_.emplace_back();
+            for (const auto& layer : layers()) bias_sums_[i].emplace_back(layer.outputs);
+        }
+        for (std::size_t k = 0; k < layers().size(); ++k) add_blocks(k);
+        list_stages();
     }
-    ParameterUpdates<T> update(network, pass.step, gradients);
-    with_team(static_cast<int>(count), [&](int me, int team, Barrier& barrier) {
-        const auto mine = static_cast<std::size_t>(me), step = static_cast<std::size_t>(team);
-        std::int64_t t = pass.step.steps;
-        for (std::size_t first = 0; first < pass.count; first += batch) {
-            const std::size_t n = std::min(batch, pass.count - first);
-            for (std::size_t i = mine; i < count; i += step) {
-                const std::size_t begin = slice_begin(n, i, count);
-                slices[i].visit(pass.order + first + begin, slice_begin(n, i + 1, count) - begin);
+
+    Tally train() {
+        const auto threads = std::min(static_cast<std::size_t>(pass_.threads), slices_);
+        with_team(static_cast<int>(threads), [&](int me, int team, Barrier& barrier) {
+            std::int64_t t = pass_.step.steps;
+            for (std::size_t first = 0; first < pass_.count; first += batch_) {
+                const std::size_t n = std::min(batch_, pass_.count - first);
+                visit_batch(pass_.order + first, n, ++t, static_cast<std::size_t>(me),
+                            static_cast<std::size_t>(team), barrier);
             }
-            barrier.wait();
-            ++t;
-            for (std::size_t i = mine; i < count; i += step) {
-                update(slice_begin(update.count(), i, count),
-                       slice_begin(update.count(), i + 1, count), n, t);
+        });
+        Tally total;
+        for (const Tally& tally : tallies_) {
+            total.updates += tally.updates;
+            total.criterion += tally.criterion;
+            total.errors += tally.errors;
+            total.weight += tally.weight;
+        }
+        return total;
+    }
+
+   private:
+    const Vector<LayerView<T>>& layers() const { return network_.layers(); }
+
+    // Batches are visited in chunks of about the same size.
+    static std::size_t chunk_rows(std::size_t batch) {
+        const std::size_t chunks = (batch + kBatchChunkExamples - 1) / kBatchChunkExamples;
+        return (batch + chunks - 1) / chunks;
+    }
+
+    // Divides the longer side of a matrix of weights; units, if the inputs are sparse.
+    void add_blocks(std::size_t k) {
+        const auto& layer = layers()[k];
+        const bool sparse = k == 0 && network_.sparse();
+        const bool units = sparse || layer.outputs > layer.inputs;
+        const std::size_t parts = std::min(slices_, units ? layer.outputs : layer.inputs);
+        for (std::size_t i = 0; i < parts; ++i) {
+            const Range all_inputs{0, layer.inputs}, all_units{0, layer.outputs};
+            blocks_.push_back({k, units ? all_inputs : Range::part(layer.inputs, i, parts),
+                               units ? Range::part(layer.outputs, i, parts) : all_units});
+        }
+    }
+
+    // A product is divided along the longer of its sides, examples or units: the matrix that all
+    // slices read is then the smaller one.
+    void list_stages() {
+        using enum BatchWork;
+        stages_.push_back({inputs});
+        for (std::size_t k = 0; k < layers().size(); ++k) {
+            const bool sparse = k == 0 && network_.sparse();
+            stages_.push_back({forward, k, !sparse && layers()[k].outputs > rows_});
+        }
+        stages_.push_back({criterion});
+        for (std::size_t k = layers().size(); --k > 0;) {
+            stages_.push_back({backward, k, layers()[k].inputs > rows_});
+        }
+    }
+
+    void visit_batch(const std::int64_t* order, std::size_t n, std::int64_t t, std::size_t me,
+                     std::size_t team, Barrier& barrier) {
+        ParameterUpdates<T> update = update_;
+        update.begin(n, t);
+        for (std::size_t first = 0; first < n; first += rows_) {
+            const std::size_t count = std::min(rows_, n - first);
+            for (std::size_t s = 0; s < stages_.size(); ++s) {
+                for (std::size_t i = me; i < slices_; i += team) {
+                    run(stages_[s], order + first, count, i, first == 0);
+                }
+                // A thread that has examples now and in the next stage needs no others.
+                const bool last = s + 1 == stages_.size();
+                if (last || stages_[s].by_units || stages_[s + 1].by_units) barrier.wait();
+            }
+            for (std::size_t i = me; i < blocks_.size(); i += team) {
+                add_gradient(blocks_[i], order + first, count, first > 0);
+                if (first + count == n) follow_gradient(blocks_[i], update);
             }
             barrier.wait();
         }
-    });
-    Tally tally;
-    for (const auto& slice : slices) {
-        tally.updates += slice.tally().updates;
-        tally.criterion += slice.tally().criterion;
-        tally.errors += slice.tally().errors;
-        tally.weight += slice.tally().weight;
     }
-    return tally;
-}
+
+    void run(const BatchStage& stage, const std::int64_t* order, std::size_t count, std::size_t i,
+             bool first) {
+        using enum BatchWork;
+        const std::size_t k = stage.layer;
+        const Range part = Range::part(count, i, slices_), all{0, count};
+        const Range rows = stage.by_units ? all : part;
+        if (stage.work == inputs) {
+            network_.gather(order, rows);
+        } else if (stage.work == forward) {
+            network_.forward(parameters_, order, k, rows, units_of(stage, layers()[k].outputs, i));
+        } else if (stage.work == criterion) {
+            if (first) {
+                for (auto& sums : bias_sums_[i]) std::fill(sums.begin(), sums.end(), T{0});
+            }
+            derive_outputs(order, rows, i);
+        } else {
+            network_.backward(parameters_, k, rows, units_of(stage, layers()[k].inputs, i),
+                              bias_sums_[i][k - 1].data());
+        }
+    }
+
+    Range units_of(const BatchStage& stage, std::size_t units, std::size_t i) const {
+        return stage.by_units ? Range::part(units, i, slices_) : Range{0, units};
+    }
+
+    // Replaces outputs by derivatives, and adds up those of each output.
+    void derive_outputs(const std::int64_t* order, Range rows, std::size_t i) {
+        const std::size_t outputs = network_.outputs();
+        Tally tally = tallies_[i];  // in registers, not beside those of other threads
+        T* sums = bias_sums_[i].back().data();
+        for (std::size_t row = rows.first; row < rows.last; ++row) {
+            T* f = network_.output(row);
+            derive(pass_.targets, outputs, static_cast<std::size_t>(order[row]), f,
+                   rooms_[i].data() + kCacheLineDoubles, tally);
+            axpy(outputs, T{1}, f, sums);
+        }
+        tallies_[i] = tally;
+    }
+
+    void add_gradient(const WeightBlock& block, const std::int64_t* order, std::size_t count,
+                      bool add) {
+        T* dw = gradient_.data() + layers()[block.layer].first;
+        network_.gradient(order, count, block.layer, block.from, block.to, add, dw);
+    }
+
+    // The parameters of a block follow their gradient, which is complete but for the biases.
+    void follow_gradient(const WeightBlock& block, const ParameterUpdates<T>& update) {
+        const std::size_t k = block.layer, n = layers()[k].outputs;
+        const auto& layer = layers()[k];
+        const double decay = k + 1 < layers().size() ? pass_.step.nu : pass_.step.mu;
+        const bool biases = block.from.first == 0, sparse = k == 0 && network_.sparse();
+        if (biases) {
+            T* db = gradient_.data() + layer.bias();
+            std::fill(db + block.to.first, db + block.to.last, T{0});
+            for (const auto& sums : bias_sums_) {
+                const T* part = sums[k].data() + block.to.first;
+                axpy(block.to.count(), T{1}, part, db + block.to.first);
+            }
+            if (sparse) network_.add_centre(block.to, db, gradient_.data());
+        }
+        const auto follow = [&](std::size_t first, std::size_t last, double with_decay) {
+            update(first, last, gradient_.data() + first, with_decay);
+        };
+        if (block.to.count() == n) {
+            follow(layer.first + block.from.first * n, layer.first + block.from.last * n, decay);
+        } else {
+            for (std::size_t j = block.from.first; j < block.from.last; ++j) {
+                const std::size_t row = layer.first + j * n;
+                follow(row + block.to.first, row + block.to.last, decay);
+            }
+        }
+        if (biases) follow(layer.bias() + block.to.first, layer.bias() + block.to.last, 0.0);
+        if (sparse) network_.centre(parameters_, block.to);
+    }
+
+    const NetworkPass& pass_;
+    const NetworkInputs inputs_;
+    T* parameters_;
+    std::size_t batch_, rows_, slices_;
+    BackPropagation<T> network_;
+    Vector<T> gradient_;
+    ParameterUpdates<T> update_;
+    Vector<BatchStage> stages_;
+    Vector<WeightBlock> blocks_;
+    // of each slice
+    Vector<Tally> tallies_;
+    Vector<Vector<double>> rooms_;  // with a free cache line before and behind
+    Vector<Vector<Vector<T>>> bias_sums_;
+};
 
 inline Tally network_batches(const Rows& rows, const Network& network, const Standardization& s,
                              const NetworkPass& pass) {
-    return network.double_precision ? batches<double>(rows, network, s, pass)
-                                    : batches<float>(rows, network, s, pass);
+    return network.double_precision ? BatchTraining<double>(rows, network, s, pass).train()
+                                    : BatchTraining<float>(rows, network, s, pass).train();
 }
 
 // f of all rows, count x outputs
@@ -117,24 +236,28 @@ void outputs_of(const Rows& rows, const Network& network, const Standardization&
                 int threads) {
     const NetworkInputs inputs(rows, s);
     const auto* parameters = static_cast<const T*>(network.parameters);
-    const std::size_t chunks = (rows.count + kChunkExamples - 1) / kChunkExamples;
+    const std::size_t chunks = (rows.count + kScoreChunkExamples - 1) / kScoreChunkExamples;
     const int wanted =
         static_cast<int>(std::clamp<std::size_t>(chunks, 1, static_cast<std::size_t>(threads)));
     Vector<BackPropagation<T>> layers;
     layers.reserve(static_cast<std::size_t>(wanted));
     for (int t = 0; t < wanted; ++t) {
-        layers.emplace_back(network, inputs, std::min(kChunkExamples, rows.count));
+        layers.emplace_back(network, inputs, std::min(kScoreChunkExamples, rows.count));
     }
     with_team(wanted, [&](int me, int team, Barrier&) {
         auto& own = layers[static_cast<std::size_t>(me)];
-        own.begin(parameters);
-        std::int64_t order[kChunkExamples];
+        if (own.sparse()) own.centre(parameters, {0, own.layers()[0].outputs});
+        std::int64_t order[kScoreChunkExamples];
         for (auto c = static_cast<std::size_t>(me); c < chunks;
              c += static_cast<std::size_t>(team)) {
-            const std::size_t first = c * kChunkExamples;
-            const std::size_t n = std::min(kChunkExamples, rows.count - first);
+            const std::size_t first = c * kScoreChunkExamples;
+            const std::size_t n = std::min(kScoreChunkExamples, rows.count - first);
             for (std::size_t i = 0; i < n; ++i) order[i] = static_cast<std::int64_t>(first + i);
-            const T* f = own.forward(parameters, order, n);
+            own.gather(order, {0, n});
+            for (std::size_t k = 0; k < own.layers().size(); ++k) {
+                own.forward(parameters, order, k, {0, n}, {0, own.layers()[k].outputs});
+            }
+            const T* f = own.output(0);
             std::copy(f, f + n * own.outputs(), out + first * own.outputs());
         }
     });

@@ -3,7 +3,8 @@
 //   forward    H^(k+1) = h(H^k W^k + b^k)
 //   backward   D^k = (D^(k+1) W^k') * h'(H^k),   dW^k = H^k' D^(k+1),   db^k = 1' D^(k+1)
 //
-// starting with D = dQ/df. One thread; the layers of a chunk are small enough to stay in the cache.
+// starting with D = dQ/df. Every function computes a block: some examples and some units. Blocks
+// can be computed in parallel if those that they need are done.
 #pragma once
 
 #include "widemargin/mlp/network_criteria.hpp"
@@ -11,8 +12,6 @@
 #include "widemargin/mlp/network_transfer.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
-
-constexpr std::size_t kChunkExamples = 256;  // at most
 
 template <class T>
 struct LayerView {
@@ -36,7 +35,7 @@ Vector<LayerView<T>> layers_of(const Network& network) {
     return layers;
 }
 
-// C = A B + beta C for matrices in C order, where A is m x k and B is k x n after the
+// C = A B + beta C for blocks of matrices in C order, where A is m x k and B is k x n after the
 // transpositions asked for. BLAS, whose matrices are in Fortran's order, computes C' = B' A'.
 template <class T>
 struct Gemm {
@@ -45,17 +44,37 @@ struct Gemm {
                               const int*);
     Function call;
 
-    void operator()(bool a_is_transposed, bool b_is_transposed, std::size_t m, std::size_t n,
-                    std::size_t k, const T* a, const T* b, T beta, T* c) const {
+    // A block, and the width of the matrix that it is part of.
+    struct Block {
+        const T* data;
+        std::size_t width;
+        bool transposed = false;
+    };
+
+    void operator()(std::size_t m, std::size_t n, std::size_t k, Block a, Block b, T beta, T* c,
+                    std::size_t c_width) const {
         const int rows = static_cast<int>(m), columns = static_cast<int>(n);
-        const int inner = static_cast<int>(k);
-        const int lda = a_is_transposed ? rows : inner, ldb = b_is_transposed ? inner : columns;
-        const char *trans_a = a_is_transposed ? "T" : "N", *trans_b = b_is_transposed ? "T" : "N";
+        const int inner = static_cast<int>(k), ldc = static_cast<int>(c_width);
+        const int lda = static_cast<int>(a.width), ldb = static_cast<int>(b.width);
+        const char *trans_a = a.transposed ? "T" : "N", *trans_b = b.transposed ? "T" : "N";
         const T one{1};
-        call(trans_b, trans_a, &columns, &rows, &inner, &one, b, &ldb, a, &lda, &beta, c, &columns);
+        call(trans_b, trans_a, &columns, &rows, &inner, &one, b.data, &ldb, a.data, &lda, &beta, c,
+             &ldc);
     }
 };
 
+struct Range {
+    std::size_t first, last;
+
+    std::size_t count() const { return last - first; }
+
+    // The i-th of `parts` parts of 0..count-1.
+    static Range part(std::size_t count, std::size_t i, std::size_t parts) {
+        return {count * i / parts, count * (i + 1) / parts};
+    }
+};
+
+// The layers of a chunk of examples, which are numbered from 0 in the order given.
 template <class T>
 class BackPropagation {
    public:
@@ -65,104 +84,125 @@ class BackPropagation {
           layers_(layers_of<T>(network)),
           inputs_(inputs),
           values_(layers_.size() + 1),
-          sums_(layers_.size() + 1) {
-        std::size_t widest = 1;
+          sums_(layers_.size() + 1),
+          deltas_(layers_.size() + 1),
+          base_(inputs.sparse() ? layers_[0].outputs : 0) {
         for (std::size_t k = inputs.sparse() ? 1 : 0; k <= layers_.size(); ++k) {
-            const auto units = static_cast<std::size_t>(network.units[k]);
-            values_[k].resize(rows * units);
-            if (k > 0 && k < layers_.size()) {
-                widest = std::max(widest, units);
-                if (transfer_ == Transfer::slanted_tanh) sums_[k].resize(rows * units);
-            }
+            const std::size_t size = rows * static_cast<std::size_t>(network.units[k]);
+            const bool hidden = k > 0 && k < layers_.size();
+            values_[k].resize(size);
+            if (hidden && transfer_ == Transfer::slanted_tanh) sums_[k].resize(size);
         }
-        deltas_[0].resize(rows * widest);
-        deltas_[1].resize(rows * widest);
-        if (inputs.sparse()) base_.resize(layers_[0].outputs);
     }
 
-    // Computes c W of sparse inputs; call it when the parameters have changed.
-    void begin(const T* parameters) {
-        if (!inputs_.sparse()) return;
+    // Makes room for `backward`.
+    void prepare_backward() {
+        for (std::size_t k = 1; k < layers_.size(); ++k) deltas_[k].resize(values_[k].size());
+    }
+
+    // Computes c W of sparse inputs for these units; needed when the parameters have changed.
+    void centre(const T* parameters, Range units) {
         const std::size_t n = layers_[0].outputs;
-        std::fill(base_.begin(), base_.end(), T{0});
+        T* base = base_.data() + units.first;
+        std::fill(base, base_.data() + units.last, T{0});
         for (std::size_t j = 0; j < inputs_.width(); ++j) {
             const T c = static_cast<T>(inputs_.centre(j));
-            if (c != T{0}) axpy(n, c, parameters + j * n, base_.data());
+            if (c != T{0}) axpy(units.count(), c, parameters + j * n + units.first, base);
         }
     }
 
-    // f of `count` examples: count x outputs, valid until the next call
-    T* forward(const T* parameters, const std::int64_t* order, std::size_t count) {
-        if (!inputs_.sparse()) inputs_.gather(order, count, values_[0].data());
-        for (std::size_t k = 0; k < layers_.size(); ++k) {
-            const auto& layer = layers_[k];
-            const T *w = parameters + layer.first, *b = parameters + layer.bias();
-            T* out = values_[k + 1].data();
-            if (k == 0 && inputs_.sparse()) {
-                sparse_product(w, order, count, out);
-            } else if (layer.outputs == 1) {
-                for (std::size_t i = 0; i < count; ++i) {
-                    out[i] = dot(layer.inputs, values_[k].data() + i * layer.inputs, w);
-                }
-            } else {
-                gemm_(false, false, count, layer.outputs, layer.inputs, values_[k].data(), w, T{0},
-                      out);
-            }
-            const bool hidden = k + 1 < layers_.size();
-            apply_transfer(hidden ? transfer_ : Transfer::identity, count, layer.outputs, b, out,
-                           sums_[k + 1].data());
-        }
-        return values_.back().data();
+    // Reads the inputs of some examples, unless they are sparse.
+    void gather(const std::int64_t* order, Range rows) {
+        if (inputs_.sparse()) return;
+        inputs_.gather(order + rows.first, rows.count(),
+                       values_[0].data() + rows.first * layers_[0].inputs);
     }
 
-    // Adds the gradient of these examples, whose outputs have become dQ/df, to `gradient`, or
-    // overwrites it if they are the `first`.
-    void backward(const T* parameters, const std::int64_t* order, std::size_t count, bool first,
-                  T* gradient) {
-        const T beta = first ? T{0} : T{1};
-        T* delta = values_.back().data();
-        if (first) clear(gradient);
-        column_sums(count, layers_.back().outputs, delta, gradient + layers_.back().bias());
-        for (std::size_t k = layers_.size(); k-- > 0;) {
-            const auto& layer = layers_[k];
-            T* dw = gradient + layer.first;
-            const T *w = parameters + layer.first, *h = values_[k].data();
-            if (k == 0 && inputs_.sparse()) {
-                sparse_gradient(order, count, delta, dw);
-            } else if (layer.outputs == 1) {
-                for (std::size_t i = 0; i < count; ++i) {
-                    if (delta[i] != T{0}) axpy(layer.inputs, delta[i], h + i * layer.inputs, dw);
-                }
-            } else {
-                gemm_(true, false, layer.inputs, layer.outputs, count, h, delta, beta, dw);
+    // The outputs of some units of layer k for some examples; all units, if the inputs are sparse.
+    void forward(const T* parameters, const std::int64_t* order, std::size_t k, Range rows,
+                 Range units) {
+        if (rows.count() == 0 || units.count() == 0) return;
+        const auto& layer = layers_[k];
+        const T *w = parameters + layer.first, *b = parameters + layer.bias();
+        const T* h = values_[k].data() + rows.first * layer.inputs;
+        const std::size_t at = rows.first * layer.outputs + units.first;
+        T* out = values_[k + 1].data() + at;
+        if (k == 0 && inputs_.sparse()) {
+            sparse_product(w, order + rows.first, rows.count(), out);
+        } else if (layer.outputs == 1) {
+            for (std::size_t i = 0; i < rows.count(); ++i) {
+                out[i] = dot(layer.inputs, h + i * layer.inputs, w);
             }
-            if (k == 0) break;
-            T* below = deltas_[k % 2].data();
-            if (layer.outputs == 1) {
-                outer(count, layer.inputs, delta, w, below);
-            } else {
-                gemm_(false, true, count, layer.inputs, layer.outputs, delta, w, T{0}, below);
+        } else {
+            gemm_(rows.count(), units.count(), layer.inputs, {h, layer.inputs},
+                  {w + units.first, layer.outputs}, T{0}, out, layer.outputs);
+        }
+        const bool hidden = k + 1 < layers_.size();
+        T* sums = sums_[k + 1].empty() ? nullptr : sums_[k + 1].data() + at;
+        apply_transfer(hidden ? transfer_ : Transfer::identity, rows.count(), units.count(),
+                       layer.outputs, b + units.first, out, sums);
+    }
+
+    // D of some inputs of layer k > 0 for some examples; adds the sums over these examples, which
+    // are the gradient of the biases below, to `sums`, one entry per input.
+    void backward(const T* parameters, std::size_t k, Range rows, Range units, T* sums) {
+        if (rows.count() == 0 || units.count() == 0) return;
+        const auto& layer = layers_[k];
+        const T* w = parameters + layer.first + units.first * layer.outputs;
+        const T* delta = delta_of(k + 1) + rows.first * layer.outputs;
+        const std::size_t at = rows.first * layer.inputs + units.first;
+        T* below = deltas_[k].data() + at;
+        if (layer.outputs == 1) {
+            outer(rows.count(), units.count(), delta, w, below, layer.inputs);
+        } else {
+            gemm_(rows.count(), units.count(), layer.outputs, {delta, layer.outputs},
+                  {w, layer.outputs, true}, T{0}, below, layer.inputs);
+        }
+        apply_slopes(transfer_, rows.count(), units.count(), layer.inputs, values_[k].data() + at,
+                     sums_[k].empty() ? nullptr : sums_[k].data() + at, below, sums + units.first);
+    }
+
+    // The gradient of the weights of layer k between some inputs and some units, for `count`
+    // examples: it overwrites dW, or is added to it. All inputs, if they are sparse.
+    void gradient(const std::int64_t* order, std::size_t count, std::size_t k, Range from, Range to,
+                  bool add, T* dw) const {
+        const auto& layer = layers_[k];
+        const T *h = values_[k].data() + from.first, *delta = delta_of(k + 1) + to.first;
+        dw += from.first * layer.outputs + to.first;
+        if (k == 0 && inputs_.sparse()) {
+            sparse_gradient(order, count, to.count(), delta, add, dw);
+        } else if (layer.outputs == 1) {
+            if (!add) std::fill(dw, dw + from.count(), T{0});
+            for (std::size_t i = 0; i < count; ++i) {
+                if (delta[i] != T{0}) axpy(from.count(), delta[i], h + i * layer.inputs, dw);
             }
-            apply_slopes(transfer_, count, layer.inputs, h, sums_[k].data(), below,
-                         gradient + layers_[k - 1].bias());
-            delta = below;
+        } else {
+            gemm_(from.count(), to.count(), count, {h, layer.inputs, true}, {delta, layer.outputs},
+                  add ? T{1} : T{0}, dw, layer.outputs);
         }
     }
 
-    // Adds c (1' D) of sparse inputs; call it when all chunks of a batch are done.
-    void finish(T* gradient) const {
-        if (!inputs_.sparse()) return;
+    // Adds c (1' D) of sparse inputs, where 1' D is the gradient of the biases.
+    void add_centre(Range units, const T* bias_gradient, T* dw) const {
         const std::size_t n = layers_[0].outputs;
         for (std::size_t j = 0; j < inputs_.width(); ++j) {
             const T c = static_cast<T>(inputs_.centre(j));
-            if (c != T{0}) axpy(n, c, gradient + layers_[0].bias(), gradient + j * n);
+            const std::size_t first = units.first;
+            if (c != T{0}) axpy(units.count(), c, bias_gradient + first, dw + j * n + first);
         }
     }
 
+    bool sparse() const { return inputs_.sparse(); }
     const Vector<LayerView<T>>& layers() const { return layers_; }
     std::size_t outputs() const { return layers_.back().outputs; }
+    T* output(std::size_t row) { return values_.back().data() + row * outputs(); }
 
    private:
+    // D of the outputs, which replace f, or of hidden units
+    const T* delta_of(std::size_t k) const {
+        return k == layers_.size() ? values_[k].data() : deltas_[k].data();
+    }
+
     static T dot(std::size_t n, const T* a, const T* b) {
         T sum{0};
 #pragma omp simd reduction(+ : sum)
@@ -170,23 +210,10 @@ class BackPropagation {
         return sum;
     }
 
-    // Writes zeros where products do not overwrite.
-    void clear(T* gradient) const {
-        for (std::size_t k = 0; k < layers_.size(); ++k) {
-            const auto& layer = layers_[k];
-            const bool summed = layer.outputs == 1 || (k == 0 && inputs_.sparse());
-            std::fill(gradient + (summed ? layer.first : layer.bias()), gradient + layer.end(),
-                      T{0});
-        }
-    }
-
-    static void column_sums(std::size_t count, std::size_t n, const T* delta, T* sums) {
-        for (std::size_t i = 0; i < count; ++i) axpy(n, T{1}, delta + i * n, sums);
-    }
-
-    static void outer(std::size_t count, std::size_t n, const T* delta, const T* w, T* out) {
+    static void outer(std::size_t count, std::size_t n, const T* delta, const T* w, T* out,
+                      std::size_t width) {
         for (std::size_t i = 0; i < count; ++i) {
-            T* row = out + i * n;
+            T* row = out + i * width;
             const T d = delta[i];
 #pragma omp simd
             for (std::size_t j = 0; j < n; ++j) row[j] = d * w[j];
@@ -204,12 +231,15 @@ class BackPropagation {
         }
     }
 
-    void sparse_gradient(const std::int64_t* order, std::size_t count, const T* delta,
-                         T* dw) const {
+    void sparse_gradient(const std::int64_t* order, std::size_t count, std::size_t units,
+                         const T* delta, bool add, T* dw) const {
         const std::size_t n = layers_[0].outputs;
+        for (std::size_t j = 0; !add && j < inputs_.width(); ++j) {
+            std::fill(dw + j * n, dw + j * n + units, T{0});
+        }
         for (std::size_t i = 0; i < count; ++i) {
             inputs_.for_nonzeros(static_cast<std::size_t>(order[i]), [&](std::size_t j, double x) {
-                axpy(n, static_cast<T>(x), delta + i * n, dw + j * n);
+                axpy(units, static_cast<T>(x), delta + i * n, dw + j * n);
             });
         }
     }
@@ -218,9 +248,8 @@ class BackPropagation {
     Gemm<T> gemm_;
     Vector<LayerView<T>> layers_;
     const NetworkInputs& inputs_;
-    Vector<Vector<T>> values_, sums_;  // of each layer: H^k, and sums where h' needs them
-    Vector<T> deltas_[2];              // D of this layer and of the one below
-    Vector<T> base_;
+    Vector<Vector<T>> values_, sums_, deltas_;  // of each layer: H^k, sums where h' needs them, D^k
+    Vector<T> base_;                            // c W of sparse inputs
 };
 
 }  // namespace widemargin::WIDEMARGIN_ISA

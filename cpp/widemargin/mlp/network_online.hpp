@@ -105,7 +105,7 @@ class OnlineNetwork {
             if (a != T{1}) {
                 for (std::size_t i = 0; i < n; ++i) z[i] *= a;
             }
-            apply_transfer(k + 1 < layers_.size() ? transfer_ : Transfer::identity, 1, n,
+            apply_transfer(k + 1 < layers_.size() ? transfer_ : Transfer::identity, 1, n, n,
                            theta_ + layers_[k].bias(), z, sums_[k + 1].data());
         }
     }
@@ -149,8 +149,8 @@ class OnlineNetwork {
             step_of_layer(layer, values_[k].data(), step, delta, below);
             for (std::size_t i = 0; i < layer.inputs; ++i) below[i] *= static_cast<T>(a / shrunk);
             scratch_.assign(layer.inputs, T{0});
-            apply_slopes(transfer_, 1, layer.inputs, values_[k].data(), sums_[k].data(), below,
-                         scratch_.data());
+            apply_slopes(transfer_, 1, layer.inputs, layer.inputs, values_[k].data(),
+                         sums_[k].data(), below, scratch_.data());
             delta = below;
         }
     }

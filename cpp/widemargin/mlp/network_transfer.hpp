@@ -136,32 +136,34 @@ decltype(auto) with_transfer(Transfer transfer, Visitor&& visitor) {
     return visitor(ReluTransfer{});
 }
 
-// h = transfer(h + b) for `count` rows of n sums; keeps the sums z if the slopes need them.
+// h = transfer(h + b) for `count` rows of n sums, `width` apart; keeps the sums z if the slopes
+// need them.
 template <class T>
-void apply_transfer(Transfer transfer, std::size_t count, std::size_t n, const T* b, T* h,
-                    T* sums) {
+void apply_transfer(Transfer transfer, std::size_t count, std::size_t n, std::size_t width,
+                    const T* b, T* h, T* sums) {
     with_transfer(transfer, [=]<class H>(H) {
         for (std::size_t i = 0; i < count; ++i) {
             for_registers<T>(n, [&](auto load, auto store) {
-                const Real<T> z = load(h + i * n) + load(b);
-                if constexpr (H::needs_sum) store(sums + i * n, z);
-                store(h + i * n, H::template value<T>(z));
+                const Real<T> z = load(h + i * width) + load(b);
+                if constexpr (H::needs_sum) store(sums + i * width, z);
+                store(h + i * width, H::template value<T>(z));
             });
         }
     });
 }
 
-// delta *= transfer'(h) for `count` rows of n; adds the sums of the columns to `total`.
+// delta *= transfer'(h) for `count` rows of n, `width` apart; adds the sums of the columns to
+// `total`.
 template <class T>
-void apply_slopes(Transfer transfer, std::size_t count, std::size_t n, const T* h, const T* sums,
-                  T* delta, T* total) {
+void apply_slopes(Transfer transfer, std::size_t count, std::size_t n, std::size_t width,
+                  const T* h, const T* sums, T* delta, T* total) {
     with_transfer(transfer, [=]<class H>(H) {
         const T* from = H::needs_sum ? sums : h;
         for (std::size_t i = 0; i < count; ++i) {
             for_registers<T>(n, [&](auto load, auto store) {
-                const Real<T> slope = H::template slope<T>(load(from + i * n));
-                const Real<T> d = load(delta + i * n) * slope;
-                store(delta + i * n, d);
+                const Real<T> slope = H::template slope<T>(load(from + i * width));
+                const Real<T> d = load(delta + i * width) * slope;
+                store(delta + i * width, d);
                 store(total, load(total) + d);
             });
         }

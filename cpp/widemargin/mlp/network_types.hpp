@@ -68,7 +68,8 @@ struct NetworkPass {
     std::size_t batch;  // examples per step
     NetworkTargets targets;
     NetworkStep step;
-    int threads;
+    std::size_t slices;  // of a batch: their gradients are computed one by one and added in order
+    int threads;         // share the slices
 };
 
 }  // namespace widemargin

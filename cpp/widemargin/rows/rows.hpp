@@ -1,6 +1,8 @@
 // Rows of examples, dense or sparse, float or double: dot products and updates.
 #pragma once
 
+#include <algorithm>
+
 #include "widemargin/base/double_lanes.hpp"
 #include "widemargin/base/vector.hpp"
 #include "widemargin/rows/types.hpp"
@@ -161,17 +163,28 @@ inline void decision(const Rows& rows, std::size_t outputs, const double* w, con
     });
 }
 
-// out_j = sum_l coef_l x_lj. Every thread sums over one part of the examples.
+// Into how many parts a sum over the examples is divided, whatever the number of threads. Each part
+// is worth a thread and reads far more values than it has sums.
+inline std::size_t sum_parts(const Rows& rows) {
+    constexpr std::size_t most = 8, least_values = 1 << 16, values_per_sum = 16;
+    const bool sparse = rows.layout == Layout::sparse32 || rows.layout == Layout::sparse64;
+    const std::size_t values =
+        sparse ? static_cast<std::size_t>(rows.starts[rows.count]) : rows.count * rows.width;
+    const std::size_t part = std::max(least_values, values_per_sum * rows.width);
+    return std::clamp<std::size_t>(values / part, 1, most);
+}
+
+// out_j = sum_l coef_l x_lj. The parts are summed separately and added in order, so that the result
+// does not depend on the number of threads.
 inline void combine(const Rows& rows, const double* coef, double* out,
                     [[maybe_unused]] int threads) {
-    const auto parts = static_cast<std::size_t>(threads);
+    const std::size_t parts = sum_parts(rows);
     AlignedVector sums(parts * rows.width);
     with_rows(rows, [&](auto x) {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && parts > 1)
 #endif
-        for (int part = 0; part < threads; ++part) {
-            const auto k = static_cast<std::size_t>(part);
+        for (std::size_t k = 0; k < parts; ++k) {
             const std::size_t end = rows.count * (k + 1) / parts;
             for (std::size_t l = rows.count * k / parts; l < end; ++l) {
                 if (coef[l] != 0.0) x[l].add_to(sums.data() + k * rows.width, coef[l]);

@@ -26,6 +26,7 @@ from widemargin.dask.data import (
 from widemargin.dask.gaters import gater_trainer
 from widemargin.dask.learner import ClusterData, ClusterLearner, ClusterState
 from widemargin.mixtures.gaters.gater import Gater
+from widemargin.mixtures.hard.learner import MixtureSettings
 from widemargin.mixtures.hard.model import HardMixture
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.training.model import all_or_nothing
@@ -207,6 +208,8 @@ class ClusterMixture(HardMixture):
         n_classes = 0 if kind == "value" else len(self.classes_)
         targets = Targets(kind, n_classes, empty, error_scale)
         data = self._place(cluster, chunks, validation, statistics, targets, settings.seed)
+        if self.expert is None:
+            settings = self._with_default_expert(cluster, data, targets, settings, resume=resume)
         learner = ClusterLearner(
             cluster,
             data,
@@ -220,6 +223,25 @@ class ClusterMixture(HardMixture):
 
     def _to_compare(self, X: Any, y: Any, sample_weight: Any) -> Any:
         return ()  # the examples are on the workers
+
+    def _with_default_expert(
+        self,
+        cluster: Cluster,
+        data: ClusterData,
+        targets: Targets,
+        settings: MixtureSettings,
+        *,
+        resume: bool,
+    ) -> MixtureSettings:
+        """The expert that the local mixture would choose, had it the largest block alone."""
+        expert = self._default_expert(targets.spread)
+        if resume:
+            return replace(settings, expert=expert.set_params(**self._kept_expert()))
+        settings = replace(settings, expert=expert)
+        largest = data.blocks[int(data.sizes.argmax())]
+        expert = cluster.gather([cluster.submit(tasks.choose_gamma, largest, settings)])[0]
+        self._keep_expert(expert)
+        return replace(settings, expert=expert)
 
     def _initial_state(self, gater: Gater, count: int, *, resume: bool) -> ClusterState:
         if resume:

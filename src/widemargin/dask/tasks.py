@@ -21,11 +21,14 @@ from widemargin.mixtures.hard.example_block import ExampleBlock, concatenated, s
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert
 from widemargin.mixtures.hard.learner import MixtureSettings
 from widemargin.mixtures.hard.partition import assign, find_clusters, random_partition
+from widemargin.mixtures.hard.tuning import expert_with_gamma
 from widemargin.training.loop import Tally
+from widemargin.training.model import Examples
 
 __all__ = [
     "ExpertOutputs",
     "assign_block",
+    "choose_gamma",
     "cluster_scores",
     "clusters",
     "count_preferences",
@@ -69,6 +72,13 @@ def sizes(block: ClusterBlock | None) -> tuple[int, int]:
     if block is None:
         return 0, 0
     return len(block.train), 0 if block.validation is None else len(block.validation)
+
+
+def choose_gamma(block: ClusterBlock, settings: MixtureSettings) -> Any:
+    """The expert of the settings with a γ that suits this block."""
+    train = block.train
+    examples = Examples(train.X, train.targets.y, train.weights, np.arange(len(train)))
+    return expert_with_gamma(settings, examples, train.targets)
 
 
 def random_subsets(

@@ -1,5 +1,7 @@
 """Labels, targets and weights of examples, as learners see them."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -119,6 +121,34 @@ def encode_labels(y: ArrayLike, classes: ArrayLike) -> FloatArray:
             "call of partial_fit, or call fit again without warm_start"
         )
     return np.asarray(2.0 * codes - 1.0 if len(classes) == 2 else codes, dtype=np.float64)
+
+
+@dataclass
+class MeanWeight:
+    """The mean weight of the examples that a model was trained on; weights are relative to it.
+
+    So a constant factor of all weights changes nothing, and an example of a later `partial_fit`
+    counts for as much as its weight says.
+    """
+
+    rows: int = 0  # the number of examples
+    weight: float = 0.0  # the sum of their weights
+
+    def add(self, order: IntArray, weights: FloatArray | None) -> None:
+        """Counts more examples."""
+        self.rows += len(order)
+        self.weight += float(len(order) if weights is None else weights[order].sum())
+
+    @property
+    def value(self) -> float:
+        """The mean; 1 before the first example."""
+        return self.weight / self.rows if self.weight > 0 else 1.0
+
+    def relative(self, count: int, weights: FloatArray | None) -> FloatArray | None:
+        """Weights of `count` examples divided by the mean; None when all are one."""
+        if weights is None:
+            return None if self.value == 1.0 else np.full(count, 1.0 / self.value)
+        return np.asarray(weights / self.value)
 
 
 def target_moments(

@@ -165,8 +165,9 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
     -----
     Parameters have scikit-learn's names, order and defaults; those from `loss` on are additions.
     Differences: inputs are scaled by default, the precision is float32, schedules hold for every
-    stochastic solver, and there is no ``learning_rate="adaptive"``. The weight of an example
-    multiplies its gradient.
+    stochastic solver, and there is no ``learning_rate="adaptive"``. Weights of
+    examples are relative to their mean over the training set; scikit-learn's are relative to their
+    mean over a batch.
 
     References
     ----------

@@ -50,6 +50,8 @@ class CommitteeLearner:
         self.fit_intercept, self.average = fit_intercept, average
         self.dropout, self.seed = dropout, seed
         state.scaling.update(examples.X, examples.order, examples.weights, state.first_layers)
+        state.mean_weight.add(examples.order, examples.weights)
+        self.weights = state.mean_weight.relative(len(examples.y), examples.weights)
         state.front = front_columns(examples.X)
         self.layout = CommitteeRows(state.scaling, state.front)
         self.rows, self.mean, self.scale = self.layout.lay_out(examples.X)
@@ -95,7 +97,7 @@ class CommitteeLearner:
                 state.b[m],
                 order=own_order,
                 y=self.examples.y,
-                weights=self.examples.weights,
+                weights=self.weights,
                 units=self.units,
                 targets=self.targets,
                 margin=self.beta,

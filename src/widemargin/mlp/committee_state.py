@@ -8,7 +8,7 @@ order of the packed rows.
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils import gen_batches
 from widemargin import _core
 from widemargin._runtime.memory import aligned_zeros
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.labels import MeanWeight
 from widemargin.inputs.packing import CoreRows, RowLayout
 from widemargin.inputs.scaling import Scaling
 
@@ -42,6 +43,7 @@ class CommitteeState:
     mean_v: Weights | None = None  # means of v and b over the epochs
     mean_b: FloatArray | None = None
     updates: int = 0
+    mean_weight: MeanWeight = field(default_factory=MeanWeight)
 
     @classmethod
     def zero(cls, committees: int, outputs: int, units: int, scaling: Scaling) -> "CommitteeState":
@@ -53,15 +55,14 @@ class CommitteeState:
     @classmethod
     def from_dict(cls, saved: dict[str, Any], kind: str | None) -> "CommitteeState":
         """The inverse of `to_dict`; `kind` is the model's parameter `scaling`."""
-        saved = dict(saved)
-        if "block" in saved:  # files of format 1
-            saved["front"] = saved.pop("block")
-            saved["scaling"] = saved.pop("moments") | {"divide": saved.pop("scaled")}
-        return cls(**saved | {"scaling": Scaling.from_dict(kind, saved["scaling"])})
+        mean_weight = MeanWeight(**saved.get("mean_weight", {}))
+        scaling = Scaling.from_dict(kind, saved["scaling"])
+        return cls(**saved | {"scaling": scaling, "mean_weight": mean_weight})
 
     def to_dict(self) -> dict[str, Any]:
         """A copy as plain arrays and numbers."""
-        return deepcopy(vars(self) | {"scaling": self.scaling.to_dict()})
+        plain = {"scaling": self.scaling.to_dict(), "mean_weight": asdict(self.mean_weight)}
+        return deepcopy(vars(self) | plain)
 
     @property
     def panels(self) -> int:

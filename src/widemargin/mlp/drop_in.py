@@ -48,7 +48,7 @@ class DropInNetwork(NetworkModel):
         return Steps(solver="lbfgs", batch=len(order), mu=output, nu=hidden)
 
     def _decays(self, batch: float) -> tuple[float, float]:
-        """As scikit-learn, which divides `alpha` by the size of a batch."""
+        """As scikit-learn, which divides `alpha` by the sum of the weights of a batch."""
         output = self.alpha if self.output_alpha is None else self.output_alpha
         return self.alpha / batch, output / batch
 

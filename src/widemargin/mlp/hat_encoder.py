@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
@@ -27,7 +28,10 @@ __all__ = ["HatEncoder"]
 
 VALUES_PER_KNOT = 2  # an input with more values than this times its knots gets hats
 SAMPLED_ROWS = 20_000  # rows from which knots are taken
+ROWS_PER_CHUNK = 1 << 14  # dense rows that are encoded together
 LIMITS = {"standard": 5.0, "minmax": 1.0}  # scaled inputs with hats are clipped to ± this
+
+Entries = tuple[IntArray, IntArray, FloatArray]  # rows, columns, values
 
 
 class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -141,18 +145,10 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform_validated(self, X: ArrayLike) -> ArrayLike:
         """`transform` for inputs that another model of this package has validated."""
         check_indices(X)
-        first, plain = self._first_columns, self._plain
-        columns = X.tocsc() if sp.issparse(X) else X
-        scaled = sp.coo_matrix(columns[:, plain])
-        inputs = np.flatnonzero(plain)[scaled.col]
-        entries = [(scaled.row, first[inputs], scaled.data / self.scale_[inputs])]
-        for j in np.flatnonzero(~plain).tolist():
-            entries.append(self._encode(j, first[j], _column(columns, j)))
-        rows, places, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-        shape = (X.shape[0], int(first[-1]))
-        encoded = sp.csr_matrix((values.astype(X.dtype, copy=False), (rows, places)), shape=shape)
-        encoded.sort_indices()
-        return encoded
+        if sp.issparse(X):
+            return self._transform_sparse(X)
+        parts = [self._transform_dense(X[rows]) for rows in gen_batches(len(X), ROWS_PER_CHUNK)]
+        return parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
 
     def get_feature_names_out(self, input_features: ArrayLike = None) -> ArrayLike:
         """Names of the encoded columns.
@@ -176,6 +172,39 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(made, dtype=object)
 
     # ----------------------------------------------------------------------------------- helpers
+
+    def _transform_sparse(self, X: ArrayLike) -> ArrayLike:
+        first, plain, columns = self._first_columns, self._plain, X.tocsc()
+        scaled = sp.coo_matrix(columns[:, plain])
+        inputs = np.flatnonzero(plain)[scaled.col]
+        entries = [(scaled.row, first[inputs], scaled.data / self.scale_[inputs])]
+        for j in np.flatnonzero(~plain).tolist():
+            entries += self._encode(j, first[j], _column(columns, j))
+        rows, places, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+        shape = (X.shape[0], int(first[-1]))
+        encoded = sp.csr_matrix((values.astype(X.dtype, copy=False), (rows, places)), shape=shape)
+        encoded.sort_indices()
+        return encoded
+
+    def _transform_dense(self, X: FloatArray) -> ArrayLike:
+        """Some rows. Entries come in the order of their columns, so each row takes the next."""
+        first, columns = self._first_columns, np.ascontiguousarray(X.T)
+        starts, entries = np.zeros(len(X) + 1, dtype=np.int32), []
+        for j, x in enumerate(columns):
+            for rows, places_of_rows, values_of_rows in self._encode(j, first[j], x):
+                some = slice(None) if len(rows) == len(X) else rows  # a slice is faster
+                starts[1:][some] += 1
+                entries.append((some, places_of_rows, values_of_rows))
+        np.cumsum(starts, out=starts)
+        places, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=X.dtype)
+        free = starts[:-1].copy()
+        for some, places_of_rows, values_of_rows in entries:
+            at = free[some]
+            places[at], values[at] = places_of_rows, values_of_rows
+            free[some] += 1
+        encoded = sp.csr_matrix((values, places, starts), shape=(len(X), int(first[-1])))
+        encoded.has_canonical_format = True
+        return encoded
 
     def _check(self, X: ArrayLike, *, reset: bool = False) -> ArrayLike:
         return validate_data(
@@ -246,14 +275,14 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         hats = np.sum(~np.isnan(self.knots_) & (self.knots_ != self.base_[:, None]), axis=1)
         return np.concatenate([[0], np.cumsum(1 + hats)])
 
-    def _encode(self, j: int, first: int, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Rows, columns and values of the encoding of one input."""
+    def _encode(self, j: int, first: int, x: FloatArray) -> list[Entries]:
+        """The encoding of one input: at most one entry per row in each part, in column order."""
         knots, base = self.knots_[j][~np.isnan(self.knots_[j])], self.base_[j]
         rows = np.flatnonzero(x != base) if base == base else np.arange(len(x))
         x = x[rows].astype(np.float64)
         itself = (x - self.offset_[j]) / self.scale_[j]
         if not len(knots):
-            return rows, np.full(len(rows), first), itself
+            return [(rows, np.full(len(rows), first), itself)]
         if self.scaling is not None:
             limit = LIMITS[self.scaling]
             itself = np.clip(itself, -limit, limit)
@@ -262,14 +291,11 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         right = (inside - knots[left]) / (knots[left + 1] - knots[left])
         place = np.cumsum(knots != base)  # of each hat after the input itself
         place[knots == base] = -1
-        hats = np.stack([left, left + 1]).ravel()
-        weights = np.concatenate([1.0 - right, right])
-        kept = (place[hats] >= 0) & (weights != 0)
-        return (
-            np.concatenate([rows, np.tile(rows, 2)[kept]]),
-            np.concatenate([np.full(len(rows), first), first + place[hats][kept]]),
-            np.concatenate([itself, weights[kept]]),
-        )
+        entries = [(rows, np.full(len(rows), first), itself)]
+        for hats, weights in ((place[left], 1.0 - right), (place[left + 1], right)):
+            kept = (hats >= 0) & (weights != 0)
+            entries.append((rows[kept], first + hats[kept], weights[kept]))
+        return entries
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

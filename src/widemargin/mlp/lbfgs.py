@@ -48,7 +48,6 @@ class LBFGSLearner(TrainedNetwork):
         super().__init__(*arguments, **options)
         self.tol, self.max_fun = tol, max_fun
         self.rows_per_call = max(1, OPERATIONS_PER_CALL // self.operations_per_example)
-        self.threads_per_call = self._useful_threads(min(self.rows_per_call, len(self.order)))
 
     def run(self, epochs: Epochs) -> Ending | None:
         dtype = self.state.parameters.dtype
@@ -132,7 +131,7 @@ class LBFGSLearner(TrainedNetwork):
                 parameters.copy(), momentum, momentum[:0], 0, 0, self.state.scaling
             )
             step = replace(PLAIN_STEP, batch=max(2, len(order)))  # 1 would be another loop
-            tally += self._pass(order, state, step, 1.0, self.threads_per_call)
+            tally += self._pass(order, state, step, 1.0)
             gradient -= len(order) * momentum.astype(np.float64)
         return tally, gradient
 

@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.criteria import Criterion
+from widemargin.inputs.labels import MeanWeight
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.threads import thread_count
 from widemargin.mlp.network import (
@@ -77,7 +78,7 @@ class NetworkModel(IterativeModel):
 
     @abstractmethod
     def _decays(self, batch: float) -> tuple[float, float]:
-        """ν and μ of (8.10), the weight decays of hidden and output layers; for a batch size."""
+        """ν and μ of (8.10), the decays of hidden and output layers, for a batch of this weight."""
 
     # --------------------------------------------------------------------------- attributes
 
@@ -128,7 +129,9 @@ class NetworkModel(IterativeModel):
         """Of a stochastic solver."""
         batch = AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size)
         batch = min(batch, len(examples.order))
-        hidden, output = self._decays(batch)
+        weights, order = examples.weights, examples.order
+        mean_weight = 1.0 if weights is None else float(weights[order].mean())
+        hidden, output = self._decays(batch * mean_weight)
         rate, decay = self._rate()[1], max(hidden, output)
         if rate * decay >= 1.0:
             raise ValueError(
@@ -170,7 +173,8 @@ class NetworkModel(IterativeModel):
         arrays, done = (saved["first"], saved["second"]), saved["steps"]
         if saved["solver"] != steps.solver:
             arrays, done = self._no_moments(parameters, steps), 0
-        return NetworkState(parameters, *arrays, done, self.n_updates_, scaling)
+        mean_weight = MeanWeight(**saved.get("mean_weight", {}))
+        return NetworkState(parameters, *arrays, done, self.n_updates_, scaling, mean_weight)
 
     def _threads(self) -> int:
         return thread_count(self.n_jobs)

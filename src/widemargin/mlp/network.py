@@ -5,7 +5,7 @@ scaled inputs :math:`\hat x = (x - m)/s`. When more examples change m and s, the
 so that the network computes what it did before. The loops are in ``cpp/widemargin/mlp``.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from widemargin import _core
 from widemargin._runtime.blas import gemm_address, one_blas_thread
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.criteria import Criterion
+from widemargin.inputs.labels import MeanWeight
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.scaling import Scaling
 from widemargin.training.loop import Tally
@@ -25,7 +26,10 @@ from widemargin.training.outputs import evaluate
 OPERATIONS_PER_CALL = 1_000_000_000  # multiplications per call of the core, about 30 ms
 OPERATIONS_PER_UPDATE = 8  # multiplications per update of one parameter
 OPERATIONS_PER_EXPERT_OUTPUT = 8  # multiplications to mix one output of an expert
-OPERATIONS_PER_THREAD = 2_000_000  # multiplications per batch that make another thread worthwhile
+OPERATIONS_PER_THREAD = 2_000_000  # multiplications that make another thread worthwhile
+MIN_BATCH_TO_SLICE = 64  # examples; products of fewer are slow in slices
+EXAMPLES_PER_SLICE = 128  # if there are more than two slices
+MAX_SLICES = 8  # of the work on a batch
 
 
 @dataclass
@@ -100,10 +104,12 @@ class NetworkState:
     steps: int
     updates: int
     scaling: Scaling
+    mean_weight: MeanWeight = field(default_factory=MeanWeight)
 
     def copy(self) -> "NetworkState":
         arrays = (self.parameters.copy(), self.first.copy(), self.second.copy())
-        return NetworkState(*arrays, self.steps, self.updates, self.scaling)
+        mean_weight = replace(self.mean_weight)
+        return NetworkState(*arrays, self.steps, self.updates, self.scaling, mean_weight)
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,8 @@ class TrainedNetwork:
         self.y = np.ascontiguousarray(examples.y.reshape(len(examples.y), -1))
         first = architecture.layers(state.parameters)[0]
         state.scaling.update(examples.X, self.order, examples.weights, [first])
+        state.mean_weight.add(self.order, examples.weights)
+        self.weights = state.mean_weight.relative(len(examples.y), examples.weights)
 
     @property
     def operations_per_example(self) -> int:
@@ -184,14 +192,22 @@ class TrainedNetwork:
         """Multiplications of an update of all parameters."""
         return OPERATIONS_PER_UPDATE * self.architecture.n_parameters
 
-    def _useful_threads(self, batch: int) -> int:
-        operations = self.operations_per_example * batch + self.operations_per_update
-        return max(1, min(self.threads, operations // OPERATIONS_PER_THREAD))
+    def _slices(self, batch: int) -> int:
+        """Into how many slices the work on a batch is divided, for threads: a power of two.
 
-    def _pass(
-        self, order: IntArray, state: NetworkState, steps: Steps, rate: float, threads: int
-    ) -> Tally:
-        """One step per batch of these examples, from and to `state`."""
+        The slices determine the rounding. So their number depends on the batch and the network,
+        never on the number of threads.
+        """
+        if batch < MIN_BATCH_TO_SLICE:
+            return 1
+        operations = self.operations_per_example * batch + self.operations_per_update
+        by_size = min(max(2, batch // EXAMPLES_PER_SLICE), MAX_SLICES)
+        useful = max(1, min(operations // OPERATIONS_PER_THREAD, by_size))
+        return 1 << (int(useful).bit_length() - 1)
+
+    def _pass(self, order: IntArray, state: NetworkState, steps: Steps, rate: float) -> Tally:
+        """One step per batch of these examples, from and to `state`; sums of relative weights."""
+        slices = self._slices(steps.batch)
         mean, scale = state.scaling.core_arguments
         with one_blas_thread(self.controller):
             return Tally(
@@ -209,7 +225,7 @@ class TrainedNetwork:
                     batch=steps.batch,
                     y=self.y,
                     codes=self.codes,
-                    weights=self.examples.weights,
+                    weights=self.weights,
                     error_scale=self.error_scale,
                     experts=self.experts,
                     criterion=self.criterion.name,
@@ -224,7 +240,8 @@ class TrainedNetwork:
                     mu=steps.mu,
                     nu=steps.nu,
                     steps=state.steps,
-                    threads=threads,
+                    slices=slices,
+                    threads=min(self.threads, slices),
                 )
             )
 
@@ -282,6 +299,7 @@ class TrainedNetwork:
                 "second": state.second.copy(),
                 "steps": state.steps,
                 "solver": self.steps.solver,
+                "mean_weight": asdict(state.mean_weight),
                 **state.scaling.to_dict(),
             },
         }
@@ -295,11 +313,11 @@ class NetworkLearner(TrainedNetwork):
         batch = self.steps.batch
         operations = self.operations_per_example * batch + self.operations_per_update
         self.rows_per_call = batch * max(1, int(OPERATIONS_PER_CALL / operations))
-        self.threads_per_batch = self._useful_threads(batch)
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, steps = self.state, self.steps
-        tally = self._pass(order, state, steps, rate, self.threads_per_batch)
+        updates, *sums = self._pass(order, state, steps, rate)
+        tally = Tally(updates, *(value * state.mean_weight.value for value in sums))
         state.steps += -(-len(order) // steps.batch)
-        state.updates += tally.updates
+        state.updates += updates
         return tally

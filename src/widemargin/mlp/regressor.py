@@ -3,6 +3,8 @@ r"""Multi-layer perceptrons for regression (thesis 3.4); see `widemargin.mlp.cla
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin import criteria
@@ -60,8 +62,10 @@ class MLPRegressor(DropInNetwork, StandardizedRegressor):
         Seed of the first weights, the orders and the validation split.
     tol : float or None, default=0.0001
         Training stops when the objective has not fallen by `tol` below its best value for
-        `n_iter_no_change` epochs; with early stopping, the validation error. L-BFGS stops when no
-        component of the gradient exceeds `tol`. None trains for `max_iter` epochs.
+        `n_iter_no_change` epochs; with early stopping, the validation error. It is the objective of
+        standardised targets: with ``scaling=None``, `tol` is multiplied by the variance of y (its
+        standard deviation for ``loss="epsilon_insensitive"``). L-BFGS stops when no component of
+        the gradient exceeds `tol`. None trains for `max_iter` epochs.
     verbose : int, default=False
         Whether to print one line per epoch.
     warm_start : bool, default=False
@@ -229,6 +233,21 @@ class MLPRegressor(DropInNetwork, StandardizedRegressor):
         if self.loss == "squared_error":
             return criteria.MSE()
         return criteria.EpsilonInsensitive(self.tube)
+
+    def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
+        """As scikit-learn, which warns of a single target in a column and flattens it."""
+        checked = super()._check_X(X, y, reset=reset)
+        if isinstance(y, str) or checked[1].ndim == 1 or checked[1].shape[1] > 1:
+            return checked
+        return checked[0], column_or_1d(checked[1], warn=True)
+
+    def _tolerance(self) -> float | None:
+        """In units of standardised targets, even if targets are not standardised."""
+        tol = super()._tolerance()
+        if tol is None or self.early_stopping:  # early stopping watches 1 - R², which has no unit
+            return tol
+        power = 1.0 if self.loss == "squared_error" else 0.5
+        return tol * float(np.mean(self._target_variance**power))
 
     def _n_network_outputs(self) -> int:
         return int(self.n_outputs_)

@@ -60,7 +60,7 @@ class Changes:
     renamings happen at once, so names can be swapped. `values` maps the **new** name of a parameter
     to a mapping from old values to new ones. `records` renames or removes entries of `history_`.
     `convert` is for parameters that follow from several old ones: it gets all parameters, with
-    their new names and values, and all attributes, and returns the parameters.
+    their new names and values, and all attributes, which it may change, and returns the parameters.
     """
 
     parameters: Names = field(default_factory=dict)
@@ -179,10 +179,42 @@ HARD_MIXTURE = Changes(
     convert=_mixture_scaling,
 )
 
+
+def _soft_mixture_state(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """The statistics of the inputs in a place of their own; they stood beside Adam's moments."""
+    if "_state" in state:
+        kept = dict(state["_state"]["items"])
+        names = {"mean": "mean", "variance": "variance", "seen": "weight"}
+        scaling = {new: kept.pop(old) for old, new in names.items()}
+        kept["scaling"] = {"kind": "dict", "items": _pairs(scaling)}
+        state["_state"] = {"kind": "dict", "items": _pairs(kept)}
+    return parameters
+
+
 #: Soft mixtures.
 SOFT_MIXTURE = (
-    SCALING | STEPS | Changes(parameters={"n_hidden": "n_units", "gater_units": "n_gater_units"})
+    SCALING
+    | STEPS
+    | Changes(
+        parameters={"n_hidden": "n_units", "gater_units": "n_gater_units"},
+        convert=_soft_mixture_state,
+    )
 )
+
+
+def _committee_state(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """The statistics of the inputs with their present names."""
+    if "_state" in state:
+        kept = dict(state["_state"]["items"])
+        scaling = dict(kept.pop("moments")["items"]) | {"divide": kept.pop("scaled")}
+        kept["scaling"] = {"kind": "dict", "items": _pairs(scaling)}
+        kept["front"] = kept.pop("block")
+        state["_state"] = {"kind": "dict", "items": _pairs(kept)}
+    return parameters
+
+
+#: Committees.
+COMMITTEE = SCALING | MARGIN | Changes(convert=_committee_state)
 
 #: Present name of a class -> its changes since format 1.
 CHANGES: dict[str, Changes] = {
@@ -207,8 +239,8 @@ CHANGES: dict[str, Changes] = {
         # multi-layer perceptrons
         "MLPClassifier": SCALING | MARGIN | NETWORK,
         "MLPRegressor": SCALING | NETWORK,
-        "SimpleMLPClassifier": SCALING | MARGIN | Changes(parameters={"lock_free": None}),
-        "NilssonMLPClassifier": SCALING | MARGIN,
+        "SimpleMLPClassifier": COMMITTEE | Changes(parameters={"lock_free": None}),
+        "NilssonMLPClassifier": COMMITTEE,
         "HatEncoder": SCALING | Changes(attributes={"mean_": "offset_"}),
         # mixtures
         "HardMixtureClassifier": HARD_MIXTURE,

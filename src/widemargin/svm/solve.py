@@ -21,6 +21,7 @@ __all__ = ["Task", "resume", "solve_all", "unsolved"]
 
 MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
 MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
+MIN_EXAMPLES_FOR_FLOAT32 = 400  # with fewer it saves less than verifying its solution costs
 PART_TOL = 10.0  # the tolerance of a part of a problem, relative to that of the problem
 SHORT_SECONDS, SHORT_WORKING_SET = 5.0, 1024  # a larger set takes too long between two looks
 ENOUGH_TIME = 0.5  # of the time left, which whole problems may take to be solved at once
@@ -92,11 +93,14 @@ class _Run:
         Where rounding of float32 keeps it from tol, it is continued in double precision.
         """
         kernel = self.kernel
+        either = kernel.named and kernel.double_precision is None
+        double = replace(kernel, double_precision=True) if either else kernel
+        if len(task.ids) < MIN_EXAMPLES_FOR_FLOAT32:
+            return self._attempt(double, number, task, control, begin, as_seen)
         solution = self._attempt(kernel, number, task, control, begin, as_seen)
-        if solution.reason != "rounding" or not kernel.named or kernel.double_precision is not None:
+        if solution.reason != "rounding" or not either:
             return solution
-        precise = replace(kernel, double_precision=True)
-        rest = self._attempt(precise, number, task, control, solution.beta, as_seen)
+        rest = self._attempt(double, number, task, control, solution.beta, as_seen)
         rest.steps += solution.steps
         rest.kernel_evaluations += solution.kernel_evaluations
         return rest

@@ -84,8 +84,8 @@ class SVC(KernelClassifier):
         coefficients are scaled with C, clipped to their bounds and balanced; the optimum does not
         depend on them.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        The precision of kernel values. "auto" uses float32 where its rounding cannot hide a
-        violation of `tol`.
+        The precision of the kernel values that the solver works with; the solution is verified in
+        float64. "auto" uses float32 where that is faster and precise enough for `tol`.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are trained: one machine per pair, or one per class against the
         rest.
@@ -124,13 +124,15 @@ class SVC(KernelClassifier):
         their difference. The primal and the gap are infinite where an early stop left no time to
         measure them.
     kkt_violation_ : float or ndarray of shape (n_problems,)
-        The violation of the optimality conditions over all examples; infinite if not measured.
+        The violation of the optimality conditions over all examples, at most: bounds of rounding
+        errors are included. Infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback", also if only the calibration
-        of probabilities was stopped; "rounding" if rounding keeps the violation above `tol`;
-        "shrunk" if examples that `shrinking="heuristic"` set aside violate the conditions.
+        of probabilities was stopped; "rounding" if rounding keeps the violation, or what can be
+        verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
+        violate the conditions.
     n_iter_ : ndarray of shape (n_problems,)
         The number of steps of each problem.
     n_kernel_evaluations_ : int

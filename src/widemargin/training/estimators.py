@@ -196,7 +196,8 @@ class IterativeRegressor(RegressorMixin, IterativeModel):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predictions, in the shape that y had in `fit`.
+            The predictions, in the shape that y had in `fit`; `MLPRegressor` flattens a single
+            column, as in scikit-learn.
         """
         check_is_fitted(self)
         scores = self._scores(self._check_X(X))

@@ -107,6 +107,10 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         """The schedule's name, λ, decay and exponent."""
         return ("constant", 1.0, 0.0, 0.0)
 
+    def _tolerance(self) -> float | None:
+        """`tol` in the units of what is monitored."""
+        return None if self.tol is None else float(self.tol)
+
     def _needed_epochs(self) -> float | None:
         """Epochs that weight decay takes at least (Theorem 8.1); None without weight decay."""
         return None
@@ -165,7 +169,8 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their classes, or the values to predict.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: an example's step is multiplied by its weight.
+            Weights ≥ 0: an example's step is multiplied by its weight; in networks, committees and
+            mixtures by its weight relative to the mean weight.
         X_val, y_val : array-like, optional
             Validation examples for early stopping, instead of a fraction of the training set.
         sample_weight_val : array-like of shape (n_validation,), optional
@@ -210,7 +215,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
             seed=self._seed() if self.shuffle else None,
             first_epoch=self._epochs_done,
             first_row=self._rows_done,
-            tol=self.tol,
+            tol=self._tolerance(),
             n_iter_no_change=self.n_iter_no_change,
             limit=current_limit(),
             verbose=self.verbose,
@@ -236,17 +241,18 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
                 "set early_stopping=False, or use fit"
             )
         examples = self._examples(X, y, sample_weight, split=False)
-        learner = self._learner(examples, resume=not first)
-        schedule = self._schedule(online=True)
-        if schedule.epochs is not None:
-            raise ValueError(
-                f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
-                "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
-            )
-        decayed = self._needed_epochs() is not None
-        plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
-        outcome = train(self, learner, plan)
-        self._conclude(learner, outcome)
+        with interrupt_flag():
+            learner = self._learner(examples, resume=not first)
+            schedule = self._schedule(online=True)
+            if schedule.epochs is not None:
+                raise ValueError(
+                    f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
+                    "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
+                )
+            decayed = self._needed_epochs() is not None
+            plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
+            outcome = train(self, learner, plan)
+            self._conclude(learner, outcome)
         warn_unfinished(self, plan, outcome)
         return self
 

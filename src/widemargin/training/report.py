@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from widemargin.training.loop import Outcome, Plan
 
 #: Entries of a record that `verbose` prints.
-MEASURES = ("criterion", "error", "validation_criterion", "validation_error", "geometric_margin")
+MEASURES = (
+    "criterion",
+    "error",
+    "training_error",
+    "validation_criterion",
+    "validation_error",
+    "geometric_margin",
+)
 
 #: Training examples that tell whether a model that was cut off is worse than a constant.
 SAMPLED_EXAMPLES = 200

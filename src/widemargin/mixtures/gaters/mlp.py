@@ -235,7 +235,7 @@ class MLPGater(NetworkModel, Gater):
         criterion : {"tanh_mse", "mse", "likelihood"}, default="tanh_mse"
             What the mixture minimises.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0: an example's step is multiplied by its weight.
+            Weights ≥ 0: an example's step is multiplied by its weight, relative to their mean.
 
         Returns
         -------

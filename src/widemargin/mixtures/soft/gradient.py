@@ -1,6 +1,6 @@
 """The learner that trains experts and gater jointly, in mini-batches with Adam."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from widemargin._typing import FloatArray, IntArray
-from widemargin.inputs.labels import example_errors
+from widemargin.inputs.labels import MeanWeight, example_errors
 from widemargin.mixtures.soft.criteria import MIN_LOG_VARIANCE
 from widemargin.mixtures.soft.mixture import SoftLearner, SoftMixture
 from widemargin.training.loop import Tally
@@ -26,11 +26,10 @@ class AdamState:
     second: NDArray[Any]
     count: int = 0
     updates: int = 0
-    rows: int = 0  # training examples of all fits
-    weight: float = 0.0  # the sum of their weights
+    mean_weight: MeanWeight = field(default_factory=MeanWeight)  # of all fits
 
     def copy(self) -> "AdamState":
-        counts = (self.count, self.updates, self.rows, self.weight)
+        counts = (self.count, self.updates, replace(self.mean_weight))
         return AdamState(self.first.copy(), self.second.copy(), *counts)
 
 
@@ -60,9 +59,7 @@ class GradientLearner(SoftLearner):
         self.gradient = np.zeros_like(mixture.parameters)
         operations = 3 * mixture.layout.n_parameters * batch
         self.rows_per_call = batch * max(1, OPERATIONS_PER_CALL // operations)
-        steps.rows += len(self.order)
-        weights = examples.weights
-        steps.weight += float(len(self.order) if weights is None else weights[self.order].sum())
+        steps.mean_weight.add(self.order, examples.weights)
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         tally = Tally(0, 0.0, 0.0, 0.0)
@@ -83,8 +80,7 @@ class GradientLearner(SoftLearner):
 
         all_weights = self.examples.weights
         w = np.ones(len(rows)) if all_weights is None else all_weights[rows]
-        # the mean over a batch, relative to the mean weight: doubling all weights changes nothing
-        factor = (w * (self.steps.rows / self.steps.weight / len(rows))).astype(self.y.dtype)
+        factor = (w / (self.steps.mean_weight.value * len(rows))).astype(self.y.dtype)
         slopes = factor[:, None] * terms.logits, factor[:, None, None] * terms.outputs
         self.gradient[...] = 0
         layout.backward(weights, panel, done, slopes, gradient)
@@ -118,7 +114,7 @@ class GradientLearner(SoftLearner):
     def attributes(self) -> dict[str, Any]:
         steps = self.steps
         moments = {"first": steps.first.copy(), "second": steps.second.copy()}
-        counts = {"count": steps.count, "rows": steps.rows, "weight": steps.weight}
+        counts = {"count": steps.count, **asdict(steps.mean_weight)}
         found = super().attributes()
         found["_state"] |= moments | counts
         return found | {"n_updates_": steps.updates}

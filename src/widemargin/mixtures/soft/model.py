@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.labels import MeanWeight
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.soft.criteria import Criterion
@@ -127,12 +128,10 @@ class SoftMixtureModel(IterativeModel):
 
     def _mixture(self) -> SoftMixture:
         """The mixture as fitted."""
-        saved = self._state
-        statistics = saved.get("scaling") or saved | {"weight": saved["seen"]}  # format 1: flat
         return SoftMixture(
             Layout(**self._sizes),
             self._parameters,
-            Scaling.from_dict(self.scaling, statistics),
+            Scaling.from_dict(self.scaling, self._state["scaling"]),
             self._soft_criterion(),
             getattr(self, "experts_", None),
         )
@@ -188,7 +187,8 @@ class SoftMixtureModel(IterativeModel):
             return AdamState(np.zeros_like(mixture.parameters), np.zeros_like(mixture.parameters))
         s = self._state
         first, second = s["first"].copy(), s["second"].copy()
-        return AdamState(first, second, s["count"], self.n_updates_, s["rows"], s["weight"])
+        mean_weight = MeanWeight(s["rows"], s["weight"])
+        return AdamState(first, second, s["count"], self.n_updates_, mean_weight)
 
     def _check_choices(self) -> None:
         if self.solver == "em" and self.criterion != "likelihood":
