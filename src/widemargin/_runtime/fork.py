@@ -1,7 +1,7 @@
 """Whether this process is the child of a fork, in which the threads of OpenMP are gone.
 
 A fork copies the thread that called it, and no other. GNU OpenMP keeps its threads for the next
-parallel region, and in the child it would wait for them for ever. So a forked child works with
+parallel region, and in the child it would wait for them without end. So a forked child works with
 one thread; the results are the same (`widemargin.inputs.threads`).
 """
 

@@ -23,7 +23,7 @@ from widemargin.training.model import Examples
 from widemargin.training.outputs import evaluate
 
 EXAMPLES_PER_BLOCK = 256  # visited with their own kernel matrix
-VALUES_PER_CALL = 1 << 24  # of the kernel; more examples have smaller blocks
+VALUES_PER_CALL = 1 << 22  # of the kernel; more examples have smaller blocks
 ROWS_AT_ONCE = 4096  # of a kernel matrix, in memory
 
 

@@ -27,7 +27,7 @@ MEASURES = (
 )
 
 #: Training examples that tell whether a model that was cut off is worse than a constant.
-SAMPLED_EXAMPLES = 500
+SAMPLED_EXAMPLES = 200
 
 __all__ = [
     "check_finite",
@@ -148,7 +148,7 @@ def worse_than_constant(
 ) -> str:
     """What to say of a fitted model if the best constant prediction is better; otherwise "".
 
-    Both predict the same training examples, some hundreds of them.
+    Both predict the same training examples, two hundred of them.
     """
     if not (is_classifier(estimator) or is_regressor(estimator)):
         return ""

@@ -30,7 +30,7 @@ __all__ = [
     "share_of_time",
 ]
 
-MAX_RESERVE, RESERVED = 0.25, 0.05  # seconds, fraction of a limit: kept for closing work
+MAX_RESERVE, RESERVED = 0.25, 0.1  # seconds, fraction of a limit: kept for closing work
 
 _clock: Callable[[], float] = time.perf_counter  # the one clock of fits; tests replace it
 
