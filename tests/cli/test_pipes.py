@@ -25,6 +25,7 @@ def piped(data, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_data_from_standard_input_and_predictions_to_standard_output(csv, model, tmp_path):
     done = piped(csv.read_bytes(), "predict", model, "-", "-o", "-", "--target", "y")
     assert done.returncode == 0, done.stderr
@@ -34,6 +35,7 @@ def test_data_from_standard_input_and_predictions_to_standard_output(csv, model,
     assert b"error" in done.stderr  # the results go to standard error
 
 
+@pytest.mark.slow
 def test_a_model_to_standard_output(csv, tmp_path):
     done = piped(csv.read_bytes(), "train", "-", "--target", "y", "-o", "-")
     assert done.returncode == 0, done.stderr
@@ -41,6 +43,7 @@ def test_a_model_to_standard_output(csv, tmp_path):
     assert load(tmp_path / "m").classes_.tolist() == [-1, 1]
 
 
+@pytest.mark.slow
 def test_an_error_names_standard_input(model, tmp_path):
     done = piped(b"a,b\n1,2\n3\n", "predict", model, "-", "-o", tmp_path / "p.csv")
     assert done.returncode == 1

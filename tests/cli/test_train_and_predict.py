@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from helpers.command_line import EXACT, fails, run, run_json
-from widemargin import load, save
+from widemargin import SVC, load, save
 from widemargin.cli.models import MODELS
 
 pd = pytest.importorskip("pandas")
@@ -198,6 +198,16 @@ def test_layers_as_a_tuple(csv, tmp_path):
     options = ("--target", "y", "-o", tmp_path / "m", "--model", "mlp", "--set", "max_iter=2")
     run("train", csv, *options, "--set", "hidden_layer_sizes=(5, 4)")
     assert [part.shape for part in load(tmp_path / "m").coefs_] == [(3, 5), (5, 4), (4, 1)]
+
+
+def test_svc_learns_a_mixed_table(mixed, tmp_path):
+    if "scaling" not in SVC().get_params():
+        pytest.skip("SVC has no scaling of its own")
+    frame = pd.read_csv(mixed)
+    frame["income"] = np.random.default_rng(0).lognormal(10, 2, len(frame))  # far larger numbers
+    frame.to_csv(mixed, index=False)
+    options = ("--target", "pay", "-o", tmp_path / "m", "--model", "svc")
+    assert run_json("train", mixed, *options)["training_error"] < 15
 
 
 def test_settings_and_time_limit_reach_the_model(csv, tmp_path):

@@ -41,6 +41,18 @@ def test_one_block_gives_the_local_mixture(client, toy, gater, regression):
         assert record["updates"] == expected["updates"]
 
 
+@pytest.mark.parametrize("regression", [False, True])
+def test_the_default_expert_is_that_of_the_local_mixture(client, toy, regression):
+    X, y = toy
+    module = "Regressor" if regression else "Classifier"
+    options = {"gater": "uniform", "n_experts": 2, "max_iter": 1, "random_state": 0}
+    local = getattr(widemargin, f"HardMixture{module}")(**options).fit(X, y)
+    cls = HardMixtureRegressor if regression else HardMixtureClassifier
+    model = cls(client=client, **options).fit(*chunked(X, y, len(y)))
+    assert model.expert_params_ == pytest.approx(local.expert_params_)
+    assert model.to_local().expert_params_ == model.expert_params_
+
+
 def test_blocks_solve_the_toy_problem(client, toy):
     """Which no line can separate (6.5.1)."""
     X, y = toy

@@ -82,6 +82,15 @@ def test_a_wrong_certificate_is_corrected(squared, intercept):
     assert_allclose(found.dual, right.dual, rtol=1e-9)
 
 
+def test_a_cost_that_only_rounds_to_zero_is_not_zero():
+    """In float64 3 · (1/3) is 1, so that this machine seems to cost nothing."""
+    inputs, target = LinearInputs(np.array([[3.0], [3.0]])), np.ones(2)
+    problem = LinearProblem(inputs, target, np.full(2, 1e30), 0.0, False, False, 0.0)
+    claimed = problem.untouched()._replace(w=np.array([1.0 / 3.0]), primal=0.0)
+    found = verified(problem, claimed, 1e-4).certificate
+    assert found.gap > 1e-4 * found.primal > 0.0
+
+
 def test_rounding_is_named_with_the_gap_and_the_remedy():
     X = np.c_[FAR["hashes"], SIGNAL]
     with pytest.warns(ConvergenceWarning, match=r'gap of .* remains; .*scaling="standard"'):

@@ -108,7 +108,9 @@ def test_damaged_serials(serial, path):
 
 def test_huge_numbers_of_inputs_need_no_room(path):
     path.write_text(GOOD.replace("3:2.5", "2147483646:2.5"))
-    loaded = load_libsvm(path)
+    with pytest.raises(ModelFileError, match=r"an input 2,147,483,646.*n_features="):
+        load_libsvm(path)
+    loaded = load_libsvm(path, n_features=2147483646)
     assert loaded.support_vectors_.nnz == 4
     assert loaded.n_features_in_ == 2147483646
 

@@ -9,7 +9,7 @@ from scipy.interpolate import BSpline
 
 from widemargin import load, save
 from widemargin._testing_dummy import Holder, rewrite, rewrite_value
-from widemargin.persistence import ModelFileError, allowed
+from widemargin.persistence import ModelFileError, allowed, load_libsvm
 
 
 def test_many_wide_arrays_of_text(path):
@@ -70,3 +70,9 @@ def test_unions_of_unions_of_the_same_estimator(path, levels, loads):
     else:
         with pytest.raises(ModelFileError, match="estimators"):
             load(path)
+
+
+def test_a_number_of_libsvm_too_large_for_a_float(path):
+    path.write_text(f"svm_type c_svc\nkernel_type polynomial\ndegree 1{'0' * 400}\nSV\n")
+    with pytest.raises(ModelFileError, match="not an integer of 32 bits"):
+        load_libsvm(path)

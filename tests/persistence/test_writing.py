@@ -71,6 +71,7 @@ def test_a_link_is_followed(path, tmp_path):
         assert load(path).value == value
 
 
+@pytest.mark.slow
 def test_standard_output_continues_where_it_is(path):
     code = (
         "from sklearn.preprocessing import MinMaxScaler; from widemargin import save\n"
@@ -85,6 +86,7 @@ def test_standard_output_continues_where_it_is(path):
     assert type(load(path)).__name__ == "MinMaxScaler"
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_leaves_is_gone_after_the_next_write(path, tmp_path):
     code = (
         "import os, signal, sys; from widemargin._runtime.files import atomic_path\n"

@@ -8,12 +8,14 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 
 from tools import kernel_certificates as certificates
 from widemargin import SVC, SVR, NuSVC, OneClassSVM
+from widemargin.reference import svm as reference
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import certify, doubtful, svm_problem
-from widemargin.svm.rounding import kernel_rounding
+from widemargin.svm.rounding import KernelRounding
 from widemargin.svm.verification import Verifier
 
 
@@ -68,6 +70,15 @@ def test_a_kernel_that_is_the_identity(seed, dtype):
     assert certificates.check(case).faults == []
 
 
+def test_no_margin_to_divide_by():
+    """Equal rows of both classes: w = 0, and ρ is whatever rounding leaves of it."""
+    for seed in range(5):
+        X, y = rows(seed)
+        X[20:], y[20:] = X[:20], -y[:20]
+        case = certificates.Case("nu_svc", {"nu": 0.1, "gamma": 1e3}, 1e8 * X, y, None)
+        assert certificates.check(case).faults == []
+
+
 @pytest.mark.parametrize("machine", [SVC, SVR, NuSVC, OneClassSVM])
 def test_a_tol_below_rounding_ends_the_fit_at_once(machine):
     """Not by patience: where a step would follow noise, no step is made."""
@@ -103,17 +114,17 @@ def test_an_early_stop_reports_an_upper_bound():
 def test_certificates_hold_for_every_f_within_the_bounds(kind):
     rng = np.random.default_rng(0)
     X, y = rows()
-    problem, K = svm_problem(kind, y, nu=0.3), X @ X.T
-    f = K @ problem.coefficients(problem.initial)
-    error = 10 ** rng.uniform(-3, 0, size=len(f))
-    most = certify(problem, problem.initial, f, error)
+    problem, K = svm_problem(kind, y, nu=0.3), rbf_kernel(X, gamma=0.2)
+    beta = reference.decomposition(K, reference.svm_problem(kind, y, nu=0.3)).beta
+    f, error = K @ problem.coefficients(beta), 10 ** rng.uniform(-3, -0.5, size=len(y))
+    plain, most = certify(problem, beta, f), certify(problem, beta, f, error)
     for _ in range(20):
-        other = f + rng.choice([-1.0, 1.0], size=len(f)) * error
-        found = certify(problem, problem.initial, other)
-        assert found.violation <= most.violation
-        assert np.all(doubtful(problem, problem.initial, f, error + 2 * error.max()))
-    assert certify(problem, problem.initial, f).violation <= most.violation
-    assert certify(problem, problem.initial, f).gap <= most.gap
+        other = f + rng.uniform(-1.0, 1.0, size=len(f)) * error
+        assert certify(problem, beta, other).violation <= most.violation
+    assert plain.gap <= most.gap
+    certain = ~doubtful(problem, beta, f, error)
+    assert 0 < np.count_nonzero(certain) < len(f)
+    assert certify(problem, beta, f, np.where(certain, error, 0.0)).gap == plain.gap
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
@@ -127,7 +138,7 @@ def test_bounds_of_kernel_values_hold_and_are_not_wide(kernel, double, form):
     model = SVC(kernel=kernel, degree=3, coef0=0.5)
     model.gamma_ = 0.2
     K = certificates.exact_kernel(model, X)
-    rounding, beta = kernel_rounding(source, form(X), packed), rng.normal(size=50)
+    rounding, beta = KernelRounding(source, form(X), not double).of(packed), rng.normal(size=50)
     bounds = rounding.of_sum(beta, 50)
     found = source.expand(form(X), np.arange(50), form(X), beta[None], [slice(0, 50)])[0][:, 0]
     if double:

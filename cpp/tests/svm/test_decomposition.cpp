@@ -263,6 +263,51 @@ void test_change_bounds(Random& random) {
     CHECK(moved, "no change of the bounds mattered");
 }
 
+// A tol that rounding does not allow ends at once, near the optimum.
+void test_rounding(Random& random) {
+    for (const Source source : {Source::floats, Source::doubles, Source::given}) {
+        for (const Task task : tasks) {
+            const Machine machine = make_machine(random, task, source, 50);
+            for (const std::size_t working_set : {0, 2, 16}) {
+                const std::string text = machine.text + ", set of " + std::to_string(working_set);
+                Decomposition solver(
+                    machine.kernel, machine.start,
+                    {working_set, Shrinking::checked, 0.0, std::size_t{1} << 20, -1, 1});
+                const DecompositionProgress progress = solver.run(60.0);
+                CHECK(progress.done && progress.complete, "%s: not done", text.c_str());
+                CHECK(progress.stalled || !(progress.violation > 0.0), "%s: no stall",
+                      text.c_str());
+                CHECK(progress.steps < 200000, "%s: %lld steps", text.c_str(),
+                      static_cast<long long>(progress.steps));
+                CHECK(progress.violation < 1e-9, "%s: violation %g", text.c_str(),
+                      progress.violation);
+            }
+        }
+    }
+}
+
+// The solver continues from the f that it is given, towards another tol.
+void test_correct(Random& random) {
+    for (const Task task : tasks) {
+        const std::size_t n = 50;
+        const Machine machine = make_machine(random, task, Source::floats, n);
+        Decomposition solver(machine.kernel, machine.start,
+                             {0, Shrinking::checked, 0.1, std::size_t{1} << 20, -1, 1});
+        const DecompositionProgress before = solver.run(60.0);
+        CHECK(before.done && before.complete && before.traffic > 0.0, "%s: not done",
+              machine.text.c_str());
+        Result result = result_of(machine, solver, before, machine.text.c_str());
+        solver.correct(result.point.f.data(), tol);
+        const DecompositionProgress after = solver.measure(60.0);
+        CHECK(after.traffic == 0.0 && !after.done, "%s: f was not given", machine.text.c_str());
+        CHECK(near(after.violation, result.point.violation, 1e-9), "%s: violation %g",
+              machine.text.c_str(), after.violation);
+        result = result_of(machine, solver, solver.run(60.0), machine.text.c_str());
+        CHECK(result.point.violation <= tol + 1e-9, "%s: violation %g", machine.text.c_str(),
+              result.point.violation);
+    }
+}
+
 }  // namespace
 
 void test_decomposition(Random& random) {
@@ -273,6 +318,8 @@ void test_decomposition(Random& random) {
     test_max_steps(random);
     test_nothing_to_do(random);
     test_change_bounds(random);
+    test_rounding(random);
+    test_correct(random);
 }
 
 }  // namespace widemargin::tests

@@ -269,36 +269,39 @@ void Decomposition::update(Clock::time_point deadline) {
 }
 
 // With J, also the decrease that rounding of f, of the slopes and of the change may feign.
+// Gradients are taken from the bias: where rounding lets one variable of a pair move alone, the sum
+// of beta is not what J pays for.
 void Decomposition::commit() {
-    double decrease = 0.0, rounding = 0.0, moved = 0.0;
+    double decrease = 0.0, sums = 0.0, rounding = 0.0, moved = 0.0;
     for (std::size_t a = 0; a < set_.size(); ++a) {
         const std::size_t p = set_.places()[a];
         const double before = x_.beta[p], after = set_.beta()[a], change = after - before;
         const double rise = std::max(after, 0.0) - std::max(before, 0.0);
         const double slopes = x_.above[p] * rise + x_.below[p] * (change - rise);
-        decrease -= 0.5 * change * (x_.f[p] + next_f_[p]) + slopes;
-        rounding += std::abs(change) * (std::abs(x_.f[p]) + std::abs(next_f_[p])) +
-                    std::abs(slopes);
-        moved += std::abs(change) *
-                 std::sqrt(std::abs(x_.diagonal[static_cast<std::size_t>(x_.id[p])]));
+        const double bias = violation_.middle(x_.two_sums && before + after < 0.0);
+        sums += bias * change;
+        decrease -= 0.5 * change * (x_.f[p] + next_f_[p]) + bias * change + slopes;
+        rounding +=
+            std::abs(change) * (std::abs(x_.f[p]) + std::abs(next_f_[p])) + std::abs(slopes);
+        moved +=
+            std::abs(change) * std::sqrt(std::abs(x_.diagonal[static_cast<std::size_t>(x_.id[p])]));
         x_.beta[p] = after;
     }
-    cost_ -= decrease;
+    cost_ -= decrease + sums;
     std::copy_n(next_f_.data(), active_, x_.f.data());
     if (!(decrease > kRounding * (rounding + moved * moved))) return stall();
     phase_ = Phase::select;
     if (options_.shrinking != Shrinking::never && may_shrink_ && !whole_set_) shrink();
 }
 
-// Rounding hides the decrease of J on the active examples: the others are looked at, if there are
-// any.
+// Rounding hides the decrease of J on the active examples: the others, if any, are examined.
 void Decomposition::stall() {
     violation_ = measure_violation();
     if (active_ == count_ || options_.shrinking == Shrinking::heuristic) {
         stalled_ = true;
         phase_ = Phase::done;
     } else {
-        may_shrink_ = false;  // what is left to gain is too little to set examples aside for
+        may_shrink_ = false;  // from here on the violation is near that of rounding
         begin_rebuild();
     }
 }

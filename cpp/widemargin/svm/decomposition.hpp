@@ -71,8 +71,8 @@ class Decomposition {
     // rounding of a bound is put at it. Everything else stays; counts start again at 0. The last
     // progress must have been complete.
     void change_bounds(double t, const std::vector<double>& lo, const std::vector<double>& hi);
-    // Continues with this f of the present beta, in the order of the examples, towards this tol. The
-    // last progress must have been complete.
+    // Continues with this f of the present beta, in the order of the examples, towards this tol.
+    // The last progress must have been complete.
     void correct(const double* f, double tol);
     // In the order of the examples. f is right if the last progress was complete.
     void state(double* beta, double* f) const;

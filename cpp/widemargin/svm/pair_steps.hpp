@@ -196,16 +196,31 @@ class PairSteps {
         return best(decrease, ignored);
     }
 
-    // False if rounding hides the best step.
+    double slope(std::size_t i, std::size_t j) const {
+        return static_cast<double>(u(chosen_)[i]) - static_cast<double>(w(chosen_)[j]);
+    }
+    // Whether the slope from i to j is more than what rounding of f may feign.
+    bool is_clear(std::size_t i, std::size_t j) const {
+        const double f = size(value(i)) + size(value(j)) + 2.0 * size(p_.bias);
+        return slope(i, j) > kRounding * f;
+    }
+
+    // False if rounding hides every step of variable i. The curvature of equal examples is nothing
+    // but rounding, so that they may be chosen although their slope is too; then the variable that
+    // violates most is the partner.
     bool step() {
-        const std::size_t i = worst_[chosen_], j = partner(i);
+        const std::size_t i = worst_[chosen_];
+        std::size_t j = partner(i);
+        if (!is_clear(i, j)) {
+            const T* lower = w(chosen_);
+            for (std::size_t a = 0; a < p_.count; ++a) j = lower[a] < lower[j] ? a : j;
+            if (!is_clear(i, j)) return false;
+        }
         double a = static_cast<double>(diagonal_[i]) + static_cast<double>(diagonal_[j]) -
                    2.0 * static_cast<double>(row(i)[j]);
         if (!(a > tau)) a = tau;
         const double vi = value(i), vj = value(j);
-        const double slope = static_cast<double>(u(chosen_)[i]) - static_cast<double>(w(chosen_)[j]);
-        if (!(slope > kRounding * (size(vi) + size(vj) + 2.0 * size(p_.bias)))) return false;
-        double t = slope / a;
+        double t = slope(i, j) / a;
         const double end_i = p_.beta[i] < 0.0 && p_.hi[i] > 0.0 ? 0.0 : p_.hi[i];
         const double end_j = p_.beta[j] > 0.0 && p_.lo[j] < 0.0 ? 0.0 : p_.lo[j];
         const double room_i = end_i - p_.beta[i], room_j = p_.beta[j] - end_j;

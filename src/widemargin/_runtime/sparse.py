@@ -1,10 +1,22 @@
-"""Sparse matrices whose arrays are checked, because the C++ code trusts them."""
+"""Sparse matrices from files: their arrays and their widths are checked before they are used."""
 
 from typing import Any
 
 import numpy as np
 
-__all__ = ["checked_sparse"]
+__all__ = ["checked_sparse", "most_columns"]
+
+# Columns that a sparse file may have whatever its size, and then for each of its bytes.
+FREE_COLUMNS = 2**20
+COLUMNS_PER_BYTE = 64
+
+
+def most_columns(file_size: int) -> int:
+    """How many columns a file of `file_size` bytes may have, if only the file says so.
+
+    Models need memory for each column, also for those without an entry.
+    """
+    return max(FREE_COLUMNS, COLUMNS_PER_BYTE * file_size)
 
 
 def checked_sparse(cls: Any, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:

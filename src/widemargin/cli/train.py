@@ -48,6 +48,7 @@ from widemargin.cli.stream import (
 from widemargin.cli.summary import error_rate, print_summary, summary_of
 
 CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
+INTERRUPTED = "interrupted"  # the stop reason after Ctrl-C
 MAX_SETTING = 10_000  # characters of a tuple, list or dictionary
 # Suffixes that promise a file of another format.
 OTHER_FORMATS = {
@@ -109,6 +110,7 @@ def train(
     estimator = make_model(model, settings or [], None if stream else time_limit)
     output, console = output_path(output, json)
     data = [input_path(path) for path in data]
+    test = None if test is None else input_path(test)
     check_output(output, *data, test)
     _check_suffix(output)
     if test is not None and not (test.is_file() or is_stream(test)):
@@ -129,14 +131,15 @@ def train(
             estimator, data[0], output, reading | width, quiet, many_classes
         )
     reading["target"] = summary.pop("target")
-    if test is not None:
+    interrupted = summary["stop_reason"] == INTERRUPTED
+    if test is not None and not interrupted:
         X_test, y_test = reader_for(fitted)(test, **reading)
         summary |= {"test_rows": len(y_test), "test_error": error_rate(fitted, X_test, y_test)}
     if json:
         print_json(summary)
     elif not quiet:
         print_summary(summary, console)
-    if summary["stop_reason"] == "interrupted":
+    if interrupted:
         say(f"interrupted: the model as it stands was saved to {output}", "yellow")
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
@@ -160,6 +163,7 @@ def _train_on_table(
     """Fit and save a model; return it with a summary of the training."""
     from widemargin.persistence import save
     from widemargin.tables import read_table
+    from widemargin.training.control import interrupt_flag
 
     table = read_table(data, **reading)
     if table.y is None:
@@ -168,18 +172,20 @@ def _train_on_table(
     X = named(table)
     fitted = _with_encoder(estimator, X, mixed=X is table.X and hasattr(X, "iloc"))
     start = time.perf_counter()
-    with progress_bar(estimator, quiet=quiet):
+    # Ctrl-C while the table is encoded ends training after one step.
+    with progress_bar(estimator, quiet=quiet), interrupt_flag():
         fitted.fit(X, table.y)
     seconds = time.perf_counter() - start
     remember_index_base(fitted, table)
     save(fitted, output)  # before anything else can go wrong
+    interrupted = estimator.stop_reason_ == INTERRUPTED  # whoever stops does not want to wait
     summary = summary_of(
         estimator,
         rows=X.shape[0],
         columns=X.shape[1],
         epochs=int(np.sum(estimator.n_iter_)),
         stop_reason=estimator.stop_reason_,
-        training_error=error_rate(fitted, X, table.y),
+        training_error=None if interrupted else error_rate(fitted, X, table.y),
         seconds=seconds,
         file=str(output),
         target=table.target_name,

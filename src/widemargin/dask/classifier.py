@@ -34,15 +34,16 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
     Parameters
     ----------
     expert : estimator, default=None
-        A classifier with `decision_function` or `predict_proba`; None means `SVC`. Models with
-        `partial_fit` and `warm_start`, such as `MLPClassifier`, resume from the last iteration.
+        A classifier with `decision_function` or `predict_proba`; None means ``SVC(C=10)`` with a
+        γ that is chosen on the largest chunk. Models with `partial_fit` and `warm_start`, such as
+        `MLPClassifier`, resume from the last iteration.
     gater : {"mlp", "local", "uniform"}, gater or estimator, default="mlp"
         "mlp" is `MLPGater`, "local" is `GaussianGater`, "uniform" is `UniformGater`. Alternatively
         a gater with other parameters, or a classifier with `predict_proba`. Gaters of other classes
         are trained on one worker: limit `gater_rows`.
     n_experts : int or "auto", default="auto"
         The number of experts, K. "auto" gives each expert about 2,000 examples.
-    max_iter : int, default=5
+    max_iter : int, default=3
         Iterations of the outer loop. Training stops early if no example changes its expert.
     criterion : {"auto", "tanh_mse", "likelihood"}, default="auto"
         What the gater minimises: the squared error of tanh f(x), or −log P(y | x), as in the local
@@ -78,7 +79,8 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
         By how much the criterion, or the validation error, must fall to count as progress. None
         never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which no further iteration begins.
+        Seconds after which no further iteration begins, nor one that would not end in time.
+        Experts have shares of the time; the gater is not cut off.
     warm_start : bool, default=False
         Whether `fit` resumes with more iterations. The examples are first assigned again, by the
         last experts and gater. With an int as `random_state` and the same chunks, two fits of two
@@ -96,6 +98,8 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
     ----------
     experts_ : list of estimators
         The experts. Their classes are indices into `classes_`.
+    expert_params_ : dict
+        C and γ of the experts, if `expert` is None.
     gater_ : gater
         The gater, for scaled inputs.
     n_experts_ : int
@@ -163,7 +167,7 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
         gater: Any = "mlp",
         *,
         n_experts: int | str = "auto",
-        max_iter: int = 5,
+        max_iter: int = 3,
         criterion: str = "auto",
         first_partition: str = "random",
         balance: float | None = 1.0,

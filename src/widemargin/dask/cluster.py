@@ -55,6 +55,12 @@ class Cluster:
         if client.status != "running":
             raise ClusterLost(f"the client is {client.status}")
 
+    @property
+    def threads(self) -> int:
+        """How many tasks run at once."""
+        with self._watched():
+            return max(1, int(sum(self.client.nthreads().values())))
+
     @contextmanager
     def _watched(self) -> Iterator[None]:
         """Raises `ClusterLost` for errors of the cluster, but not for errors of tasks."""

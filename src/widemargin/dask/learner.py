@@ -18,10 +18,16 @@ from widemargin.inputs.scaling import Scaling
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import error_variances
 from widemargin.mixtures.hard.experts import Experts
-from widemargin.mixtures.hard.learner import MixtureSettings, Stopwatch
+from widemargin.mixtures.hard.learner import (
+    EXPERTS_SHARE,
+    MixtureSettings,
+    OutOfTime,
+    Stopwatch,
+)
 from widemargin.mixtures.hard.partition import divided_room, subset_limit
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.training.loop import Tally
+from widemargin.training.time_limit import current_limit, fixed_shares, now
 
 __all__ = ["ClusterData", "ClusterLearner", "ClusterState"]
 
@@ -80,6 +86,7 @@ class ClusterLearner:
         self.iteration_measures: dict[str, float] = {}
         self.validation: tuple[float, float] | None = None
         self.lost: ClusterLost | None = None
+        self.seconds = 0.0  # of the last iteration
         if state.iteration and state.gater.reassigns:
             self.partition = self._resumed_partition()
         elif first_partition == "kmeans" and self.n_experts > 1:
@@ -124,8 +131,13 @@ class ClusterLearner:
     # ------------------------------------------------------------------------- one iteration
 
     def visit(self, order: IntArray, rate: float) -> Tally:
+        if self.seconds > current_limit().left:
+            raise OutOfTime
+        begun = now()
         try:
-            return self._iteration()
+            tally = self._iteration()
+            self.seconds = now() - begun
+            return tally
         except ClusterLost as error:
             self.lost = error
             raise
@@ -190,8 +202,10 @@ class ClusterLearner:
         del parts
         seeds = settings.expert_seeds(n_experts).tolist()
         sent, former = cluster.send(settings), self.experts
+        seconds = EXPERTS_SHARE * current_limit().left
+        shares = fixed_shares([1.0] * n_experts, seconds, cluster.threads)
         experts = [
-            cluster.submit(tasks.train_expert, sent, seeds[k], k, former, pieces[k])
+            cluster.submit(tasks.train_expert, sent, seeds[k], k, former, pieces[k], shares[k])
             for k in range(n_experts)
         ]
         others = self.trainer.subset_tasks(self.state.gater, pieces)

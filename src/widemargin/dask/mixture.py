@@ -1,6 +1,5 @@
 """What mixtures on a cluster add to local ones: blocks of a collection, lazy predictions."""
 
-import time
 from abc import abstractmethod
 from dataclasses import replace
 from numbers import Integral
@@ -27,9 +26,12 @@ from widemargin.dask.data import (
 from widemargin.dask.gaters import gater_trainer
 from widemargin.dask.learner import ClusterData, ClusterLearner, ClusterState
 from widemargin.mixtures.gaters.gater import Gater
+from widemargin.mixtures.hard.learner import MixtureSettings
 from widemargin.mixtures.hard.model import HardMixture
 from widemargin.mixtures.hard.targets import Targets
+from widemargin.mixtures.hard.tuning import GAMMA_SHARE
 from widemargin.training.model import all_or_nothing
+from widemargin.training.time_limit import current_limit, limited
 
 __all__ = ["ClusterMixture"]
 
@@ -176,10 +178,11 @@ class ClusterMixture(HardMixture):
             )
 
     @all_or_nothing
+    @limited
     def _fit(
         self, client: Any, training: tuple[Any, ...], validation: tuple[Any, ...]
     ) -> ClusterLearner:
-        started, cluster = time.perf_counter(), Cluster(client)
+        cluster = Cluster(client)
         X, y, sample_weight = training
         chunks = row_chunks(*training)
         resume = self.warm_start and self._begun
@@ -201,11 +204,13 @@ class ClusterMixture(HardMixture):
             self._keep_scaling(scaling)
         gater = self._seeded_gater()
         weighted = sample_weight is not None or getattr(self, "class_weight", None) is not None
-        kind, settings = self._settings(gater, started, weighted=weighted)
+        kind, settings = self._settings(gater, weighted=weighted)
         empty = np.empty((0, self.n_outputs_) if kind == "value" else 0)
         n_classes = 0 if kind == "value" else len(self.classes_)
         targets = Targets(kind, n_classes, empty, error_scale)
         data = self._place(cluster, chunks, validation, statistics, targets, settings.seed)
+        if self.expert is None:
+            settings = self._with_default_expert(cluster, data, targets, settings, resume=resume)
         learner = ClusterLearner(
             cluster,
             data,
@@ -216,6 +221,30 @@ class ClusterMixture(HardMixture):
         )
         self._run(learner, X, y, sample_weight)
         return learner
+
+    def _with_default_expert(
+        self,
+        cluster: Cluster,
+        data: ClusterData,
+        targets: Targets,
+        settings: MixtureSettings,
+        *,
+        resume: bool,
+    ) -> MixtureSettings:
+        """The expert that the local mixture would choose, had it the largest block alone."""
+        expert = self._default_expert(targets.spread)
+        if resume:
+            return replace(settings, expert=expert.set_params(**self._kept_expert()))
+        settings = replace(settings, expert=expert)
+        largest = data.blocks[int(data.sizes.argmax())]
+        seconds = GAMMA_SHARE * current_limit().left
+        chosen = cluster.submit(tasks.choose_gamma, largest, settings, seconds)
+        expert = cluster.gather([chosen])[0]
+        self._keep_expert(expert)
+        return replace(settings, expert=expert)
+
+    def _to_compare(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        return ()  # the examples are on the workers
 
     def _initial_state(self, gater: Gater, count: int, *, resume: bool) -> ClusterState:
         if resume:

@@ -25,13 +25,14 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
     Parameters
     ----------
     expert : estimator, default=None
-        A regressor; None means `SVR`. Models with `partial_fit` and `warm_start`, such as
-        `MLPRegressor`, resume from the last iteration.
+        A regressor; None means `SVR` with C = 10 s and ε = 0.1 s, where s is the standard
+        deviation of y, and a γ that is chosen on the largest chunk. Models with `partial_fit` and
+        `warm_start`, such as `MLPRegressor`, resume from the last iteration.
     gater : {"mlp", "local", "uniform"}, gater or estimator, default="mlp"
         As in `HardMixtureClassifier`.
     n_experts : int or "auto", default="auto"
         The number of experts, K. "auto" gives each expert about 2,000 examples.
-    max_iter : int, default=5
+    max_iter : int, default=3
         Iterations of the outer loop. Training stops early if no example changes its expert.
     criterion : {"auto", "mse"}, default="auto"
         What the gater minimises: the squared error, relative to the variance of the targets.
@@ -64,7 +65,8 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
         By how much the criterion, or the validation error, must fall to count as progress. None
         never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which no further iteration begins.
+        Seconds after which no further iteration begins, nor one that would not end in time.
+        Experts have shares of the time; the gater is not cut off.
     warm_start : bool, default=False
         Whether `fit` resumes with more iterations. The examples are first assigned again, by the
         last experts and gater. With an int as `random_state` and the same chunks, two fits of two
@@ -82,6 +84,8 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
     ----------
     experts_ : list of estimators
         The experts.
+    expert_params_ : dict
+        C and γ of the experts, if `expert` is None.
     gater_ : gater
         The gater, for scaled inputs.
     n_experts_ : int
@@ -136,7 +140,7 @@ class HardMixtureRegressor(ClusterMixture, local.HardMixtureRegressor):
         gater: Any = "mlp",
         *,
         n_experts: int | str = "auto",
-        max_iter: int = 5,
+        max_iter: int = 3,
         criterion: str = "auto",
         first_partition: str = "random",
         balance: float | None = 1.0,

@@ -21,11 +21,14 @@ from widemargin.mixtures.hard.example_block import ExampleBlock, concatenated, s
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert
 from widemargin.mixtures.hard.learner import MixtureSettings
 from widemargin.mixtures.hard.partition import assign, find_clusters, random_partition
+from widemargin.mixtures.hard.tuning import expert_with_gamma
 from widemargin.training.loop import Tally
+from widemargin.training.model import Examples
 
 __all__ = [
     "ExpertOutputs",
     "assign_block",
+    "choose_gamma",
     "cluster_scores",
     "clusters",
     "count_preferences",
@@ -69,6 +72,13 @@ def sizes(block: ClusterBlock | None) -> tuple[int, int]:
     if block is None:
         return 0, 0
     return len(block.train), 0 if block.validation is None else len(block.validation)
+
+
+def choose_gamma(block: ClusterBlock, settings: MixtureSettings, seconds: float) -> Any:
+    """The expert of the settings with a γ that suits this block, found in these seconds."""
+    train = block.train
+    examples = Examples(train.X, train.targets.y, train.weights, np.arange(len(train)))
+    return expert_with_gamma(settings, examples, train.targets, seconds)
 
 
 def random_subsets(
@@ -120,8 +130,9 @@ def train_expert(
     k: int,
     former: Experts,
     pieces: Sequence[ExampleBlock | None],
+    seconds: float,
 ) -> Any:
-    """Step 2: an expert on its subset, whose pieces come from all blocks."""
+    """Step 2: an expert on its subset, whose pieces come from all blocks, within its time."""
     found = [piece for piece in pieces if piece is not None]
     if not found:
         return former.members[k]
@@ -136,7 +147,7 @@ def train_expert(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration continues
-        return fit_expert(settings.expert, subset, former.members[k])
+        return fit_expert(settings.expert, subset, former.members[k], seconds)
 
 
 def gater_row_counts(sizes: IntArray, fraction: float | None) -> IntArray:

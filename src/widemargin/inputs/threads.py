@@ -4,6 +4,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
+from widemargin._runtime.fork import in_forked_child
+
 __all__ = ["thread_count"]
 
 
@@ -12,7 +14,8 @@ def thread_count(n_jobs: int | None, useful: float = np.inf) -> int:
 
     ``n_jobs=None`` lets the model choose: as many threads as are useful, at most one per CPU, and
     one inside a joblib worker, whose siblings use the other CPUs. A number is an upper limit, and
-    −1 means all CPUs.
+    −1 means all CPUs. In a process that `os.fork` made, the answer is always one: the threads of
+    its parent do not exist there, and OpenMP would wait for them.
 
     Parameters
     ----------
@@ -33,7 +36,9 @@ def thread_count(n_jobs: int | None, useful: float = np.inf) -> int:
     >>> thread_count(1, useful=100)
     1
     """
-    if n_jobs is not None:
+    if in_forked_child():
+        limit = 1
+    elif n_jobs is not None:
         limit = int(effective_n_jobs(n_jobs))
     elif get_active_backend()[0].nesting_level:
         limit = 1

@@ -1,6 +1,7 @@
 """The problems of one fit of a linear SVM: their starts, their solutions, the model they make."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +13,8 @@ from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.interior_point import PathPoint
 from widemargin.linear_svm.problem import Certificate, Problem
 from widemargin.linear_svm.solve import LinearOptions, LinearSolution, solve_linear
-from widemargin.training.certified import PathState, ProblemSet
-from widemargin.training.control import Control, Watcher, in_threads
+from widemargin.training.certified import Finish, PathState, ProblemSet
+from widemargin.training.control import Control, Watcher, in_rounds, in_threads
 
 __all__ = ["EarlierSolution", "LinearPathState", "LinearProblems"]
 
@@ -93,23 +94,36 @@ class LinearProblems(ProblemSet):
         """In parallel, if there are threads for it: the problems share their inputs."""
         points = [None] * len(self.problems) if self.path is None else self.path.points
 
-        def one(number: int) -> LinearSolution:
+        def one(number: int, control: Control, start: Certificate | None = None) -> LinearSolution:
             return solve_linear(
                 self.problems[number],
                 self.options,
                 control,
                 number=number,
-                start=self.starts[number],
+                start=self.starts[number] if start is None else start,
                 path_point=points[number],
                 watcher=watcher,
             )
 
-        threads = self.machine._threads
-        at_once = min(threads, len(self.problems))
-        if at_once == 1:
-            return in_threads(one, len(self.problems), 1, control)
-        with threadpool_limits(limits=max(1, threads // at_once)):
-            return in_threads(one, len(self.problems), at_once, control)
+        threads, count = self.machine._threads, len(self.problems)
+        at_once = min(threads, count)
+        with threadpool_limits(limits=max(1, threads // at_once)) if at_once > 1 else nullcontext():
+            if not control.limited or count == 1:
+                return in_threads(lambda number: one(number, control), count, at_once, control)
+            found = self.unsolved()
+
+            def attempt(number: int, share: Control) -> None:
+                """The next round of a problem starts from its last certificate."""
+                before = found[number]
+                found[number] = now = one(
+                    number, share, before.certificate if before.iterations else None
+                )
+                now.iterations += before.iterations
+
+            for solution in found:
+                solution.reason = "time_limit"  # until its turn comes
+            in_rounds(attempt, found, range(count), [1.0] * count, control, at_once)
+            return found
 
     def attributes(self, solutions: Sequence[LinearSolution]) -> dict[str, Any]:
         raw = [self.inputs.raw(s.certificate.w, s.certificate.b) for s in solutions]
@@ -118,8 +132,8 @@ class LinearProblems(ProblemSet):
         )
         return {"coef_": coef, "intercept_": intercept}
 
-    def finish(self, control: Control) -> None:
-        """Nothing follows."""
+    def finish(self, control: Control) -> Finish:
+        return Finish()  # nothing follows
 
     def summary(self, solutions: Sequence[LinearSolution]) -> dict[str, Any]:
         ends = [solution.certificate for solution in solutions]

@@ -20,6 +20,7 @@ from widemargin.linear_svm.multiclass_problem import MulticlassProblem
 from widemargin.linear_svm.problem import Certificate, LinearProblem, Problem
 from widemargin.linear_svm.verification import verified
 from widemargin.training.control import Control, Watcher
+from widemargin.training.time_limit import now
 
 __all__ = ["LinearOptions", "LinearSolution", "solve_linear"]
 
@@ -68,6 +69,13 @@ def interior_cost(problem: LinearProblem) -> float:
     sides = 1.0 if problem.labels else 2.0
     each = sides * NANOSECONDS_PER_EXAMPLE + NANOSECONDS_PER_PRODUCT * columns**2
     return INTERIOR_ITERATIONS * problem.inputs.count * each
+
+
+def _interior_seconds(problem: Problem) -> float:
+    """Seconds that one iteration of the interior-point method will take, roughly."""
+    if not isinstance(problem, LinearProblem):
+        return 0.0
+    return 1e-9 * interior_cost(problem) / INTERIOR_ITERATIONS
 
 
 class _Budget:
@@ -132,6 +140,9 @@ def solve_linear(
     iterations, spent = 0, 0.0
     reason: str | None = None
     stalled = _Stall()
+    each = _interior_seconds(problem)  # of an iteration of the interior-point method
+    if solver == "interior" and each > control.left:
+        solver = "dual"  # its epochs can be stopped at any time
 
     def so_far() -> LinearSolution:
         return LinearSolution(best, solver, iterations, reason or "")
@@ -142,14 +153,19 @@ def solve_linear(
 
     def at_each(more: int = 1) -> bool:
         """Whether the interior-point method should certify each iterate, for callbacks."""
-        return watcher is not None or last(more)
+        return watcher is not None or last(more) or 2 * each > control.left
 
     due = last if solver == "dual" else at_each
     steps = _steps(problem, options, solver, first, path_point, due)
     if start is not None or first.primal == 0.0:  # it may be good enough
         steps = chain([(first, 1.0, 0)], steps)
     while reason is None:
+        if solver == "interior" and each > control.left:
+            reason = "time_limit"
+            break
+        begun = now()
         certificate, operations, done = next(steps, (None, 0.0, 0))
+        each = now() - begun if solver == "interior" else each
         if not operations and not done:
             reason = "rounding"
         spent, iterations = spent + operations, iterations + done
@@ -161,7 +177,7 @@ def solve_linear(
             slow = budget is not None and done and budget.too_slow(relative, spent, iterations)
             if relative <= options.tol:
                 reason = "tol"
-            elif budget is not None and (hidden or slow):
+            elif budget is not None and (hidden or slow) and each < control.left:
                 solver, budget = "interior", None
                 steps = _steps(problem, options, solver, first, path_point, at_each)
             elif hidden and stalled.after(relative):

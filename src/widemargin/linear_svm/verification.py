@@ -56,7 +56,7 @@ def _evaluated(
     error = dual_error + (1.0 + tol) * primal_error  # tol of a cost that may be lower
     error = error if np.isfinite(error) else np.inf
     least = dual - error if dual > error else 0.0  # which is D of β = 0
-    return certificate._replace(primal=primal, dual=least), error
+    return certificate._replace(primal=primal or primal_error, dual=least), error
 
 
 def _primal(problem: Problem, certificate: Certificate, sums: Sums) -> tuple[float, float]:

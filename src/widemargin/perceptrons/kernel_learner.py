@@ -16,12 +16,14 @@ from sklearn.utils import gen_batches
 
 from widemargin import _core, criteria
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.labels import example_errors
 from widemargin.kernels import Inputs, Kernel
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
 from widemargin.training.outputs import evaluate
 
 EXAMPLES_PER_BLOCK = 256  # visited with their own kernel matrix
+VALUES_PER_CALL = 1 << 24  # of the kernel; more examples have smaller blocks
 ROWS_AT_ONCE = 4096  # of a kernel matrix, in memory
 
 
@@ -65,8 +67,6 @@ class Support:
 class KernelLearner:
     """Trains a `DualState`; see `widemargin.training.loop.Learner`."""
 
-    rows_per_call = EXAMPLES_PER_BLOCK
-
     def __init__(
         self,
         examples: Examples,
@@ -76,11 +76,17 @@ class KernelLearner:
         state: DualState,
         earlier: Support | None,
         bias_step: float,
+        *,
+        pocket: bool,
     ) -> None:
         self.examples, self.inputs, self.inputs_val = examples, inputs, inputs_val
         self.kernel, self.state, self.bias_step = kernel, state, bias_step
-        self.earlier = earlier
+        self.earlier, self.pocket = earlier, pocket
+        self._resumed = deepcopy(state) if pocket and state.updates else None
+        self._candidate = state
         self.order = examples.order
+        most = VALUES_PER_CALL // max(1, len(inputs))
+        self.rows_per_call = max(1, min(EXAMPLES_PER_BLOCK, most))
         self.criterion = criteria.Perceptron()
 
     def visit(self, order: IntArray, rate: float) -> Tally:
@@ -123,10 +129,26 @@ class KernelLearner:
         """None: the criterion has no margin β."""
 
     def measures(self, criterion: float) -> dict[str, float]:
-        return {}
+        """The training error, if the state with the lowest one is to be kept (the pocket)."""
+        self._candidate = self.state
+        if not self.pocket:
+            return {}
+        error = self._training_error(self.state)
+        if self._resumed is not None:  # what an earlier call returned, on these examples
+            before = self._training_error(self._resumed)
+            if before <= error:
+                self._candidate, error = self._resumed, before
+            self._resumed = None
+        return {"training_error": error}
+
+    def _training_error(self, state: DualState) -> float:
+        examples, order = self.examples, self.order
+        errors = example_errors(state.f[order] + state.b, examples.y[order])
+        weights = None if examples.weights is None else examples.weights[order]
+        return float(np.average(errors, weights=weights))
 
     def snapshot(self) -> DualState:
-        return deepcopy(self.state)
+        return deepcopy(self._candidate)
 
     def restore(self, state: DualState) -> None:
         self.state = deepcopy(state)

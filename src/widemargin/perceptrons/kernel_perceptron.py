@@ -37,6 +37,8 @@ class KernelPerceptron(IterativeClassifier):
     Trains :math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b`. Each mistake adds 1 to its
     :math:`\alpha_l` and :math:`y_l R^2` to the bias, with R the radius of the smallest ball that
     holds the examples in feature space. More than two classes are learnt one against the rest.
+    If mistakes are left when training stops, `fit` returns the epoch with the fewest mistakes on
+    the training set (the pocket, as in `Perceptron`).
 
     Parameters
     ----------
@@ -62,9 +64,9 @@ class KernelPerceptron(IterativeClassifier):
     max_iter : int, default=100
         The largest number of epochs.
     tol : float or None, default=1e-3
-        Training stops when the criterion has not fallen by `tol` below its best value for
-        `n_iter_no_change` epochs (with early stopping: the validation error). None turns this
-        rule off.
+        Training stops when neither the criterion nor the training error has fallen by `tol` below
+        its best value for `n_iter_no_change` epochs (with early stopping: the validation error).
+        None turns this rule off, and the pocket with it: the last state is returned.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
     early_stopping : bool, default=False
@@ -205,7 +207,10 @@ class KernelPerceptron(IterativeClassifier):
         )
         earlier = self._resume(state, X, inputs, inputs_val, kernel) if resume else None
         bias_step = self.radius_**2 if self.fit_intercept else 0.0
-        return KernelLearner(examples, inputs, inputs_val, kernel, state, earlier, bias_step)
+        pocket = self.tol is not None and not self.early_stopping and examples.repeated
+        return KernelLearner(
+            examples, inputs, inputs_val, kernel, state, earlier, bias_step, pocket=pocket
+        )
 
     def _check_options(self, X: ArrayLike) -> None:
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:

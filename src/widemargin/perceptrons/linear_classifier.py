@@ -61,13 +61,19 @@ class LinearClassifier(IterativeClassifier):
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         state = self._resume() if resume else self._first_state(examples.X.shape[1], outputs)
         useful = min(outputs, _useful_threads(examples.X, outputs))
-        return LinearLearner(
+        return self._linear_learner(
             examples,
             state,
             self._criterion(),
             fit_intercept=self.fit_intercept,
             threads=thread_count(self.n_jobs, useful),
         )
+
+    def _linear_learner(
+        self, examples: Examples, state: LinearState, criterion: Criterion, **options: Any
+    ) -> LinearLearner:
+        """The learner that trains the state."""
+        return LinearLearner(examples, state, criterion, **options)
 
     def _first_state(self, width: int, outputs: int) -> LinearState:
         scaling = Scaling.empty(self.scaling, width)
@@ -86,7 +92,7 @@ class LinearClassifier(IterativeClassifier):
         w, c, sum_w, sum_c, steps = (saved[name] for name in names)
         if not self.average:
             sum_w = sum_c = None
-        scaling = Scaling.from_dict(self.scaling, saved)
+        scaling = Scaling.from_dict(saved.get("kind", self.scaling), saved)
         return deepcopy(LinearState(w, c, sum_w, sum_c, steps, self.n_updates_, scaling))
 
     @property

@@ -73,14 +73,20 @@ class LinearLearner:
         self.examples, self.state, self.criterion = examples, state, criterion
         self.fit_intercept, self.threads = fit_intercept, threads
         self.order = examples.order
-        X, y, weights = examples.X, examples.y, examples.weights
+        X, weights = examples.X, examples.weights
         outputs, width = state.w.shape
         stored = X.nnz / X.shape[0] if sp.issparse(X) else width
         self.rows_per_call = max(1, int(OPERATIONS_PER_CALL / (outputs * (stored + 10))))
         state.scaling.update(X, self.order, weights)
-        self.offset, self.scale = state.scaling.offset, state.scaling.scale
-        self.layout = RowLayout.suited_to(X, state.scaling, dense=examples.repeated)
-        self.rows, self.core_mean, self.core_scale = self.layout.lay_out(X, y, weights)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Lays out the rows for the core, scaled as the state has it."""
+        examples, scaling = self.examples, self.state.scaling
+        self.offset, self.scale = scaling.offset, scaling.scale
+        self.layout = RowLayout.suited_to(examples.X, scaling, dense=examples.repeated)
+        rows = self.layout.lay_out(examples.X, examples.y, examples.weights)
+        self.rows, self.core_mean, self.core_scale = rows
 
     @np.errstate(over="ignore", invalid="ignore")  # divergence is reported by the loop, once
     def visit(self, order: IntArray, rate: float) -> Tally:
@@ -187,14 +193,15 @@ class LinearLearner:
             "intercept_": intercept,
             **({} if margin is None else {"geometric_margin_": margin}),
             "n_updates_": self.state.updates,
-            "feature_offset_": self.offset.copy(),
-            "feature_scale_": self.scale.copy(),
+            "feature_offset_": self.state.scaling.offset.copy(),
+            "feature_scale_": self.state.scaling.scale.copy(),
             "_state": {
                 "w": self.state.w.copy(),
                 "c": self.state.c.copy(),
                 "sum_w": None if self.state.sum_w is None else self.state.sum_w.copy(),
                 "sum_c": None if self.state.sum_c is None else self.state.sum_c.copy(),
                 "steps": self.state.steps,
+                "kind": self.state.scaling.kind,
                 **self.state.scaling.to_dict(),
             },
         }

@@ -6,7 +6,7 @@ Trains :math:`f(x) = w \cdot x + b` from zero, example by example. For each exam
           w \leftarrow w + \lambda y_l x_l,\quad b \leftarrow b + \lambda y_l
 
 which is stochastic gradient on the criterion :math:`|-y f(x)|_+` (Algorithm 3.1). There is no
-margin, so λ only scales the weights.
+margin, so λ only scales the weights. `widemargin.perceptrons.pocket` keeps the best of them.
 """
 
 from numbers import Real
@@ -17,7 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from widemargin import criteria
 from widemargin._typing import ArrayLike
 from widemargin.perceptrons.linear_classifier import LinearClassifier
-from widemargin.perceptrons.linear_learner import LinearLearner
+from widemargin.perceptrons.linear_learner import LinearLearner, LinearState
+from widemargin.perceptrons.pocket import PocketLearner
 from widemargin.training.estimators import Examples
 
 __all__ = ["Perceptron"]
@@ -29,6 +30,10 @@ class Perceptron(LinearClassifier):
     Minimises :math:`\frac1L \sum_l |-y_l f(x_l)|_+` by stochastic gradient, and stops when an
     epoch makes no mistake. More than two classes are learnt one against the rest. The parameters
     up to `warm_start` are those of scikit-learn's `Perceptron`.
+
+    If mistakes are left when training stops, `fit` returns the weights with the fewest mistakes on
+    the training set (the pocket; see Notes). ``tol=None`` makes exactly `max_iter` epochs and
+    returns the last weights, as published.
 
     If some *u* separates the classes, :math:`y_l\, u \cdot x_l \ge 1`, then with its margin
     :math:`\rho = 2/\|u\|` and :math:`R \ge \|x_l\|` the number of mistakes ``n_updates_`` is at
@@ -54,9 +59,9 @@ class Perceptron(LinearClassifier):
     max_iter : int, default=1000
         The largest number of epochs.
     tol : float or None, default=1e-3
-        Training stops when the criterion has not fallen by `tol` below its best value for
-        `n_iter_no_change` epochs (with early stopping: the validation error). None turns this
-        rule off.
+        Training stops when neither the criterion nor the training error has fallen by `tol` below
+        its best value for `n_iter_no_change` epochs (with early stopping: the validation error;
+        with `average`: the criterion). None turns this rule off, and the pocket with it.
     shuffle : bool, default=True
         Whether each epoch visits the examples in a new random order.
     verbose : int, default=0
@@ -83,8 +88,9 @@ class Perceptron(LinearClassifier):
         Whether to return the mean of the weights over all steps (Freund and Schapire, 1999).
     scaling : {"standard", "minmax"} or None, default=None
         How inputs are scaled: "standard" gives every input mean 0 and variance 1, "minmax" maps
-        its range to [0, 1], None leaves inputs as they are. The data are not copied, and sparse
-        inputs stay sparse.
+        its range to [0, 1], None leaves inputs as they are; if training stops by `tol`, a second
+        run with "minmax" then competes for the pocket (see Notes). The data are not copied, and
+        sparse inputs stay sparse.
     feature_map : {"polynomial", "fourier", "nystroem"}, transformer or None, default=None
         Φ of a Φ-machine (thesis 3.3). A name stands for scikit-learn's map of standardised inputs:
         `PolynomialFeatures` (degree 2), `RBFSampler` or `Nystroem` (500 components).
@@ -94,27 +100,29 @@ class Perceptron(LinearClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1 or n_classes, n_features)
-        Weights for the inputs as given (not scaled).
+        Weights for the inputs as given (not scaled): the last ones if they make no mistake, else
+        the pocket; with `average` the mean.
     intercept_ : ndarray of shape (1 or n_classes,)
         The biases that go with them.
     classes_ : ndarray
         The classes.
     n_updates_ : int
-        The number of updates: the mistake count of the theory.
+        The number of updates that led to these weights: the mistake count of the theory.
     n_iter_, best_iter_ : int
         Epochs run, and the epoch whose weights were kept.
     converged_ : bool
-        Whether the last epoch made no mistake. With a penalty: whether the criterion fell no
-        further (see `tol`), or the validation error.
+        Whether the last epoch made no mistake.
     stop_reason_ : str
         "no_update", "tol", "early_stopping", "max_iter", "time_limit", "interrupted", "callback".
     history_ : list of dict
         One record per epoch: updates, criterion and error (each example measured just before its
-        own update), validation criterion and error, seconds.
+        own update), training error (of the epoch's candidate for the pocket), validation criterion
+        and error, seconds.
     fit_time_ : float
         Seconds of training.
     feature_offset_, feature_scale_ : ndarray of shape (n_features,)
-        What is subtracted from the inputs, and what they are then divided by.
+        What is subtracted from the inputs, and what they are then divided by, in the run that the
+        weights come from.
     feature_map_ : transformer
         The fitted feature map, if any.
 
@@ -123,10 +131,23 @@ class Perceptron(LinearClassifier):
     MarginPerceptron : Controls the margin.
     KernelPerceptron : The same algorithm in the dual, with a kernel.
 
+    Notes
+    -----
+    Each epoch offers two candidates for the pocket: its last weights, and the mean of its weights.
+    They are compared by their mistakes on the training set, of 200,000 examples at most. If a
+    first run on the inputs as they are stops by `tol`, a second run starts from zero on inputs
+    scaled to [0, 1], unless all columns have the same range: where one column holds values in the
+    thousands and another 0 or 1, steps would hardly change the second one's weight. Over 27 tables
+    this lowered the mean test error from 27.3 to 16.3 %; see the decision on defaults.
+
+    `partial_fit` has no pocket: it continues from the weights that `fit` returned, and returns the
+    weights after the last example.
+
     References
     ----------
-    F. Rosenblatt, *The perceptron: a perceiving and recognizing automaton*, 1957; R. Collobert,
-    *Large Scale Machine Learning*, 2004, Algorithm 3.1.
+    F. Rosenblatt, *The perceptron: a perceiving and recognizing automaton*, 1957; S. I. Gallant,
+    *Perceptron-based learning algorithms*, 1990 (the pocket); R. Collobert, *Large Scale Machine
+    Learning*, 2004, Algorithm 3.1.
 
     Examples
     --------
@@ -200,7 +221,7 @@ class Perceptron(LinearClassifier):
                 "penalty='l2' or None"
             )
         learner = super()._learner(examples, resume=resume)
-        learner.mu = self._decay
+        learner.mu = float(self.alpha) if self.penalty == "l2" else 0.0
         if self.eta0 * learner.mu > 1.0:
             raise ValueError(
                 f"eta0={self.eta0:.6g} times alpha={self.alpha:.6g} is more than 1: the weights "
@@ -208,13 +229,14 @@ class Perceptron(LinearClassifier):
             )
         return learner
 
-    @property
-    def _decay(self) -> float:
-        """The core's weight decay μ."""
-        return float(self.alpha) if self.penalty == "l2" else 0.0
-
-    def _needed_epochs(self) -> float | None:
-        return 0.0 if self._decay else None
+    def _linear_learner(
+        self, examples: Examples, state: LinearState, criterion: criteria.Criterion, **options: Any
+    ) -> LinearLearner:
+        plain = self.tol is None or self.average or self.early_stopping
+        if plain or not examples.repeated:
+            return super()._linear_learner(examples, state, criterion, **options)
+        raw = self.scaling is None and state.scaling.kind is None
+        return PocketLearner(examples, state, criterion, rescales=raw, **options)
 
     def _rate(self) -> tuple[str, float, float, float]:
         return ("constant", self.eta0, 0.0, 0.0)

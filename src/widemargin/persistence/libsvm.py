@@ -10,6 +10,7 @@ which is positive for the class whose label comes first. More than two classes h
 pair, and the layout of the coefficients is that of `SVC.dual_coef_`. Labels are integers.
 """
 
+import os
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -19,9 +20,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._runtime.files import PathLike, atomic_path
-from widemargin._runtime.sparse import checked_sparse
+from widemargin._runtime.sparse import checked_sparse, most_columns
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.persistence.container import ModelFileError
 from widemargin.persistence.libsvm_file import KERNELS, LARGEST, Content
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.one_class import OneClassSVM
@@ -180,7 +182,8 @@ def load_libsvm(
         The classes, in the order of their labels, the smallest first. None means the labels.
     n_features : int, optional
         The number of inputs, or of training examples for a precomputed kernel. The file does not
-        hold it; None means the largest that the file uses.
+        hold it; None means the largest that the file uses, which must be in proportion to the size
+        of the file.
 
     Returns
     -------
@@ -277,6 +280,12 @@ def _set_vectors(model: Any, content: Content, chosen: Any, n_features: int | No
     n, used = len(content.rows) - 1, max(content.columns, default=-1) + 1
     if content.kernel == "precomputed":
         used = max(content.serials, default=0)
+    size = os.stat(content.path).st_size
+    if n_features is None and used > most_columns(size):
+        raise ModelFileError(
+            f"{content.path}: has {size:,} bytes, but an input {used:,}; get the file again from "
+            "its source, or give n_features= if there are so many"
+        )
     width = used if n_features is None else n_features
     if width < used or width < 1:
         raise ValueError(

@@ -13,7 +13,7 @@ from widemargin.streaming.columns import ColumnOptions, Schema, infer_schema, is
 from widemargin.streaming.text import BOM, MAX_LINE_BYTES, TextChunk, opened, text_chunks
 from widemargin.tables import DataFileError
 from widemargin.tables.arrow import first_row, parse_csv, row_of_other_length
-from widemargin.tables.formats import arrow_bytes, require_pyarrow
+from widemargin.tables.formats import arrow_bytes, require_pyarrow, short_reason
 from widemargin.tables.readers import check_names
 from widemargin.tables.table import find_column
 
@@ -116,7 +116,8 @@ class Layout:
                         "where earlier rows have numbers; fix the value, or leave it empty"
                     )
         last = max(first, text.stop.line)
-        return f"{self.path}: lines {first} to {last}: {error}; save it again as UTF-8 text"
+        reason = short_reason(error)
+        return f"{self.path}: lines {first} to {last}: {reason}; save it again as UTF-8 text"
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,8 @@ def _row_ranges(
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataFileError(
                 f"{path}: row group {group} cannot be read after row {row} "
-                f"({short_reason(error)}); get the file again from its source, or write it again without this row group"
+                f"({short_reason(error)}); get the file again from its source, or write it again "
+                "without this row group"
             ) from error
         if row != expected:
             raise DataFileError(

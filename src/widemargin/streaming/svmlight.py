@@ -13,6 +13,7 @@ from sklearn.datasets import load_svmlight_file
 from widemargin.streaming.chunk import Chunk, Position
 from widemargin.streaming.text import BOM, TextChunk, text_chunks
 from widemargin.tables.errors import Argument, DataFileError
+from widemargin.tables.formats import short_reason
 from widemargin.tables.numbers import is_svmlight
 
 
@@ -91,8 +92,8 @@ def _parse(text: TextChunk, path: Path, dtype: Any) -> tuple[Any, Any]:
         wrong = (n for n, line in enumerate(data.split(b"\n"), first) if not is_svmlight(line))
         place = f"line {next(wrong, first)}"
         raise DataFileError(
-            f"{path}: {place}: {error}; a line must be 'label index:value ...' with increasing "
-            "indices"
+            f"{path}: {place}: {short_reason(error)}; a line must be 'label index:value ...' with "
+            "increasing indices"
         ) from error
 
 

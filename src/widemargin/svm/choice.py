@@ -86,8 +86,10 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         As in `SVC`. In the folds, `probability` is used only if there is a `scoring`.
     verbose, max_iter, decision_function_shape, break_ties, random_state, working_set_size :
         As in `SVC`, for each machine.
-    time_limit, n_jobs, dtype, multi_class :
+    n_jobs, dtype, multi_class :
         As in `SVC`, for each machine.
+    time_limit : float or None, default=None
+        Seconds after which the search and the last fit stop. Each fit has a share of the time.
 
     Attributes
     ----------
@@ -102,7 +104,7 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
     gammas_ : ndarray of shape (n_gammas,)
         The values of γ.
     scores_ : ndarray of shape (n_gammas, n_Cs, n_folds)
-        The score of each machine on the examples left out.
+        The score of each machine on the examples left out; NaN if the time was over before.
     validation_curve_ : ndarray of shape (n_gammas, n_Cs)
         Their mean over the folds.
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ :
@@ -207,8 +209,10 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         was scored out of it; then there must be a validation set, not folds.
     kernel, degree, coef0, tol, epsilon, shrinking, cache_size :
         As in `SVR`.
-    verbose, max_iter, working_set_size, time_limit, n_jobs, dtype :
+    verbose, max_iter, working_set_size, n_jobs, dtype :
         As in `SVR`, for each machine.
+    time_limit : float or None, default=None
+        Seconds after which the search and the last fit stop. Each fit has a share of the time.
 
     Attributes
     ----------
@@ -223,7 +227,7 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
     gammas_ : ndarray of shape (n_gammas,)
         The values of γ.
     scores_ : ndarray of shape (n_gammas, n_Cs, n_folds)
-        The score of each machine on the examples left out.
+        The score of each machine on the examples left out; NaN if the time was over before.
     validation_curve_ : ndarray of shape (n_gammas, n_Cs)
         Their mean over the folds.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ :

@@ -1,6 +1,6 @@
 """Classifiers made of binary kernel machines: one against one, or one against the rest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import combinations
 from typing import Any, ClassVar
@@ -13,20 +13,15 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import check_labels
+from widemargin.svm.calibration import calibration_scores
 from widemargin.svm.decomposition import Options, Solution
-from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.problem import machine
-from widemargin.training.certified import CertifiedClassifier
+from widemargin.svm.solve import Task
+from widemargin.training.certified import CertifiedClassifier, Finish
 from widemargin.training.control import Control
 from widemargin.training.outputs import ProbabilityMixin, predicted_codes
-from widemargin.training.probability import (
-    MIN_PROBABILITY,
-    couple,
-    fit_sigmoid,
-    out_of_fold,
-    sigmoid,
-)
+from widemargin.training.probability import MIN_PROBABILITY, couple, fit_sigmoid, sigmoid
 
 
 class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
@@ -228,22 +223,30 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
         weights: FloatArray | None,
         options: Options,
         control: Control,
-    ) -> None:
+        fold_seconds: float,
+    ) -> Finish:
         self.probA_ = self.probB_ = np.empty(0)
+        self.n_calibration_folds_ = 0
         if not self.probability:
-            return
+            return Finish()
         quiet = control.quiet()
 
-        def fit_decision(train: IntArray, test: IntArray) -> FloatArray:
-            tasks = self._tasks(y, weights, train)
-            fold = copy(self)
-            found = self._assemble(y, tasks, self._solve(X, tasks, options, quiet))
+        def fit(
+            train: IntArray, within: Control
+        ) -> tuple[list[Solution], Callable[[IntArray], FloatArray]]:
+            tasks, fold = self._tasks(y, weights, train), copy(self)
+            solutions = self._solve(X, tasks, options, within)
+            found = self._assemble(y, tasks, solutions)
             fold.__dict__.update(found, support_vectors_=self._vectors(X, found["support_"]))
-            return fold._outputs(_safe_indexing(X, test))
+            return solutions, lambda test: fold._outputs(_safe_indexing(X, test))
 
-        scores = out_of_fold(fit_decision, y, weights, random_state=self.random_state)
-        if quiet.reason() is not None:  # the folds were not trained: use the model's own scores
-            scores = self._outputs(X)
+        rows, scores, self.n_calibration_folds_, finish = calibration_scores(
+            fit, y, weights, self.random_state, quiet, fold_seconds
+        )
+        self._fit_sigmoids(y[rows], scores, None if weights is None else weights[rows])
+        return finish
+
+    def _fit_sigmoids(self, y: FloatArray, scores: FloatArray, weights: FloatArray | None) -> None:
         sides = self._pairs[:1] if len(self.classes_) == 2 else self._pairs
         if self._one_against_rest:
             sides = [(k, -1) for k in range(len(self.classes_))]

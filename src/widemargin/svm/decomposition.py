@@ -22,7 +22,6 @@ from widemargin.training.control import Control
 
 __all__ = ["Options", "Solution", "SolverState", "solve"]
 
-LAST_MEASURE_SECONDS = 0.25  # for the violation of all examples after an early stop
 CLAIMS = ("tol", "max_iter", "rounding")  # what a solver stops for by itself
 TIGHTER = 0.5  # of tol, which the solver aims at after f was corrected
 REFINED = 0.5  # of the violation at most, after f was corrected; otherwise correcting does not help
@@ -62,6 +61,7 @@ class Solution:
     kernel_evaluations: int = 0
     rows_wanted: int = 0
     rows_cached: int = 0
+    kernel_size: float = np.inf  # no |k| is larger
 
     @property
     def primal(self) -> float:
@@ -137,26 +137,29 @@ def solve(
         solver, verifier = state.solver, state.verifier
         shape = (-1, problem.examples)
         solver.change_bounds(state.factor, problem.low.reshape(shape), problem.high.reshape(shape))
-        verifier.known = state.factor * verifier.known
+        beta, f = np.empty(len(problem.z)), np.empty(problem.examples)
+        solver.state(beta.reshape(shape), f)
+        verifier.rescale(state.factor, problem.coefficients(beta))
     else:
         assert verifier is not None
         solver = _solver(kernel, problem, options, diagonal, initial)
     run = _Run(solver, problem, options, control, verifier, number, watch)
-    reason, result = run.until_done()
-    before = np.inf
+    reason, before = run.until_done(), np.inf
     while reason in CLAIMS and control.reason() is None:
-        result = run.verified(result)
+        result = run.solution(verified=True)
         if result.violation <= options.tol or reason == "max_iter":
             break
         run.correct(result, TIGHTER * options.tol)
         if run.misses_violations(result):
             reason = "shrunk"
             break
-        if result.violation > REFINED * before:
+        if not result.violation < REFINED * before:
             reason = "rounding"
             break
         before = result.violation
-        reason, result = run.until_done()
+        reason = run.until_done()
+    else:
+        result = run.solution()
     _check_finite(result)
     if reason in CLAIMS and result.violation <= options.tol:
         reason = "tol"
@@ -216,8 +219,8 @@ class _Run:
             self.progress = self.solver.measure(0.0)  # the violation at the start, for the history
         self.first = self.options.tol
 
-    def until_done(self) -> tuple[str, Solution]:
-        """Why the solver stopped, and where."""
+    def until_done(self) -> str:
+        """Why the solver stopped."""
         reason = None
         while reason is None:
             self._note()
@@ -231,19 +234,23 @@ class _Run:
                 if reason is None:
                     self.progress = self.solver.run(self.control.slice())
         if not self.progress["complete"]:
-            self.progress = self.solver.measure(LAST_MEASURE_SECONDS)
+            self.progress = self.solver.measure(self.control.closing())
             while reason in CLAIMS and not self.progress["complete"]:
                 if self.control.reason() is not None:
                     break
                 self.progress = self.solver.measure(self.control.slice())
             self._note()
-        return reason, self.solution()
+        return reason
 
-    def solution(self) -> Solution:
-        problem, progress = self.problem, self.progress
+    def solution(self, verified: bool = False) -> Solution:
+        """Where the solver is; f may be recomputed where the certificate depends on it."""
+        problem, progress, verifier = self.problem, self.progress, self.verifier
         beta, f = np.empty(len(problem.z)), np.empty(problem.examples)
         self.solver.state(beta.reshape(-1, problem.examples), f)
-        error = self.verifier.bounds(problem, f, progress)
+        error = verifier.bounds(problem, beta, f, progress)
+        if verified and progress["complete"] and np.all(np.isfinite(f)):
+            tol, control = self.options.tol, self.control
+            f, error = verifier.verify(problem, beta, f, error, tol, control)
         violation, biases, gap, dual = certify(problem, beta, f, error)
         if not progress["complete"]:
             violation, gap, dual = np.inf, np.inf, 0.0 - float(progress["cost"])
@@ -256,28 +263,16 @@ class _Run:
             gap,
             dual,
             steps=progress["steps"],
-            kernel_evaluations=progress["kernel_evaluations"] + self.verifier.kernel_values,
+            kernel_evaluations=progress["kernel_evaluations"] + verifier.kernel_values,
             rows_wanted=progress["rows_wanted"],
             rows_cached=progress["rows_cached"],
-        )
-
-    def verified(self, result: Solution) -> Solution:
-        """The solution with f recomputed where its certificate depends on that."""
-        if not self.progress["complete"]:
-            return result
-        _check_finite(result)
-        tol, before = self.options.tol, self.verifier.kernel_values
-        f, error = self.verifier.verify(
-            self.problem, result.beta, result.f, result.error, tol, self.control
-        )
-        more = self.verifier.kernel_values - before
-        return result.certified(
-            self.problem, f=f, error=error, kernel_evaluations=result.kernel_evaluations + more
+            kernel_size=verifier.rounding.largest,
         )
 
     def correct(self, result: Solution, tol: float) -> None:
         """Gives the solver the f of this solution, and another tol."""
         self.solver.correct(result.f, tol)
+        self.verifier.coef = self.problem.coefficients(result.beta)
         self.verifier.known = result.error
         self.progress = self.solver.measure(0.0)
 
@@ -286,7 +281,7 @@ class _Run:
         if self.options.shrinking == "heuristic":
             return True
         found = certify(self.problem, result.beta, result.f).violation
-        return found > max(self.options.tol, 1.01 * self.progress["violation"])
+        return bool(found > max(self.options.tol, 1.01 * self.progress["violation"]))
 
     def _note(self) -> None:
         record = _record(self.progress, self.number, self.control)

@@ -1,33 +1,22 @@
-"""Solves the problems of one fit of a kernel machine, in parallel or in turn."""
+"""The problems of one fit of a kernel machine: their starts, their solutions, what follows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from widemargin._runtime.warning import warn_caller
-from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows
-from widemargin.svm.decomposition import Options, Solution, SolverState, solve
-from widemargin.svm.kernel_source import KernelSource
-from widemargin.svm.problem import Problem, certify, feasible_start
-from widemargin.svm.verification import Verifier
-from widemargin.training.certified import ProblemSet, number_or_array
-from widemargin.training.control import Control, Watcher, in_threads
+from widemargin.svm.decomposition import Options, Solution, SolverState
+from widemargin.svm.solve import Task, resume, unsolved
+from widemargin.training.certified import Finish, ProblemSet, number_or_array
+from widemargin.training.control import Control, Watcher
 
-__all__ = ["KernelProblems", "Task", "resume", "solve_all", "unsolved"]
+__all__ = ["KernelProblems"]
 
-MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
-MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
-AT_BOUND = 1e-9  # relative distance that rounding of a scaled coefficient may leave
-
-
-class Task(NamedTuple):
-    """One problem of a fit, and which rows of X are its examples."""
-
-    ids: IntArray
-    problem: Problem
+CALIBRATION_SHARE = 0.5  # of a time limit, which is kept for probabilities
+FOLD_EFFORT = 0.7  # of a fit on four fifths of the examples, relative to one on all
 
 
 class KernelProblems(ProblemSet):
@@ -63,6 +52,7 @@ class KernelProblems(ProblemSet):
         rows = counted_rows(len(targets), weights)
         self.tasks: list[Task] = machine._tasks(targets, weights, rows)
         self.initial: list[FloatArray] | None = None
+        self.fold_seconds = 0.0  # that one more fit, on most of the examples, will take
         machine._resolve_kernel(X, max(float(task.problem.upper.max()) for task in self.tasks))
 
     def resume(self, before: Mapping[str, Any]) -> bool:
@@ -94,14 +84,23 @@ class KernelProblems(ProblemSet):
         solutions: list[Solution] = self.machine._solve(
             self.X, self.tasks, self.options, control, self.initial, watcher, self.path
         )
+        cut_off = any(solution.reason == "time_limit" for solution in solutions)
+        self.fold_seconds = np.inf if cut_off else FOLD_EFFORT * control.seconds()
         return solutions
 
     def attributes(self, solutions: Sequence[Solution]) -> dict[str, Any]:
         found: dict[str, Any] = self.machine._assemble(self.targets, self.tasks, solutions)
         return {**found, "support_vectors_": self.machine._vectors(self.X, found["support_"])}
 
-    def finish(self, control: Control) -> None:
-        self.machine._fit_probabilities(self.X, self.targets, self.weights, self.options, control)
+    @property
+    def finish_share(self) -> float:  # type: ignore[override]
+        return CALIBRATION_SHARE if getattr(self.machine, "probability", False) else 0.0
+
+    def finish(self, control: Control) -> Finish:
+        found: Finish = self.machine._fit_probabilities(
+            self.X, self.targets, self.weights, self.options, control, self.fold_seconds
+        )
+        return found
 
     def summary(self, solutions: Sequence[Solution]) -> dict[str, Any]:
         steps = np.array([solution.steps for solution in solutions], dtype=np.int64)
@@ -124,100 +123,3 @@ class KernelProblems(ProblemSet):
             f"a KKT violation of {violation:.3g} (tol={self.machine.tol}) and a duality gap of "
             f"{gap:.3g} remain"
         )
-
-
-def solve_all(
-    X: ArrayLike,
-    kernel: KernelSource,
-    tasks: Sequence[Task],
-    options: Options,
-    control: Control,
-    initial: Sequence[FloatArray | None] | None = None,
-    watcher: Watcher | None = None,
-    state: SolverState | None = None,
-) -> list[Solution]:
-    """Small problems in parallel, one thread each; large ones in turn, with all threads.
-
-    Solver state is kept only for a single problem; several would exceed `cache_bytes`.
-    """
-    state = state if len(tasks) == 1 else None
-    sizes = [len(task.ids) for task in tasks]
-    small = max(sizes) < MAX_EXAMPLES_IN_PARALLEL and sum(sizes) > MIN_EXAMPLES_FOR_THREADS
-    at_once = min(options.threads, len(tasks)) if small else 1
-    if at_once > 1:
-        options = options.shared(at_once)
-
-    def one(number: int) -> Solution:
-        task, reason = tasks[number], control.reason()
-        if reason is not None:
-            return unsolved(task.problem, reason)
-        begin = None if initial is None else initial[number]
-        solution = attempt(kernel, number, begin)
-        if solution.reason == "rounding" and kernel.named and kernel.double_precision is None:
-            rest = attempt(replace(kernel, double_precision=True), number, solution.beta)
-            rest.steps += solution.steps
-            rest.kernel_evaluations += solution.kernel_evaluations
-            return rest
-        return solution
-
-    def attempt(kernel: KernelSource, number: int, begin: FloatArray | None) -> Solution:
-        task, (source, diagonal), verifier = tasks[number], (None, None), None
-        if state is not None and state.kernel != kernel:
-            state.kernel, state.solver = kernel, None
-        if state is None or state.solver is None:
-            source, diagonal = kernel.over(X, task.ids)
-            verifier = Verifier(kernel, X, task.ids, source, diagonal)
-        threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
-        return solve(
-            source,
-            task.problem,
-            replace(options, threads=min(options.threads, threads)),
-            control,
-            verifier,
-            diagonal=diagonal,
-            initial=begin,
-            number=number,
-            watch=None if watcher is None else lambda solution: watcher(number, solution),
-            state=state,
-        )
-
-    return in_threads(one, len(tasks), at_once, control)
-
-
-def unsolved(problem: Problem, reason: str = "") -> Solution:
-    """The first β of a problem whose turn has not come."""
-    beta, f = problem.initial, np.zeros(problem.examples)
-    biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
-    return Solution(beta, f, error, biases, np.inf, np.inf, -np.inf, reason)
-
-
-def resume(
-    problem: Problem, coef: FloatArray, ratio: float, dual: float
-) -> tuple[FloatArray, float]:
-    r"""A feasible β from the coefficients of a problem like this one, and by what they grew.
-
-    Multiplied by t = `ratio`, the factor by which the bounds grew, the coefficients are feasible,
-    and an example that was at its bound is at its bound again. That is a good start as long as
-
-    .. math:: J(t\beta) = \tfrac12 t^2 \|w\|^2 + t\, s \cdot \beta
-
-    falls up to that t, as it does where most coefficients are at bounds. Otherwise β itself is the
-    start; `dual` is its −J. Where the sums are given, they determine the factor.
-    """
-    both = len(problem.z) == 2 * problem.examples
-    wanted, total = np.abs(problem.sums).sum(), np.abs(coef).sum()
-    if wanted > 0 and total > 0:
-        ratio = wanted / total
-    elif ratio > 1:
-        linear = float(problem.s @ _variables(coef, both))
-        if ratio * 2 * (-dual - linear) > -linear:
-            ratio = 1.0
-    coef = coef * ratio
-    upper = problem.upper[: problem.examples]
-    coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
-    return feasible_start(problem, _variables(coef, both)), float(ratio)
-
-
-def _variables(coef: FloatArray, both: bool) -> FloatArray:
-    """One variable per example, or two of which at least one is 0."""
-    return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)]) if both else coef

@@ -14,10 +14,11 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import decision
 from widemargin.kernels import KERNELS
 from widemargin.svm.decomposition import Options, Solution, SolverState
-from widemargin.svm.fit import KernelProblems, Task, solve_all
+from widemargin.svm.fit import KernelProblems
 from widemargin.svm.kernel_source import KernelSource, resolve_gamma
 from widemargin.svm.problem import machine, svm_problem
-from widemargin.training.certified import CertifiedMachine
+from widemargin.svm.solve import Task, solve_all
+from widemargin.training.certified import CertifiedMachine, Finish
 from widemargin.training.control import Control, Watcher
 
 MEGABYTE = 1 << 20
@@ -120,8 +121,10 @@ class KernelMachine(CertifiedMachine):
         weights: FloatArray | None,
         options: Options,
         control: Control,
-    ) -> None:
+        fold_seconds: float,
+    ) -> Finish:
         """What a classifier learns after its expansion."""
+        return Finish()
 
     def _path_state(self, Cs: FloatArray) -> SolverState:
         return SolverState()

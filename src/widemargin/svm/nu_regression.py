@@ -88,7 +88,9 @@ def _fill(problem: Problem, solution: Solution) -> Solution:
     elif room.sum() > 0:
         alpha += room * min(1.0, missing / room.sum())
     beta = np.clip(scale * problem.z * alpha.ravel(), problem.low, problem.high)
-    f, error = scale * solution.f, scale * solution.error
+    moved = np.abs(problem.coefficients(beta) - scale * problem.coefficients(solution.beta)).sum()
+    rounding = solution.kernel_size * moved if moved > 0 else 0.0  # of α − α*
+    f, error = scale * solution.f, scale * solution.error + rounding
     filled = solution.certified(problem, beta=beta, f=f, error=error)
     if not np.isfinite(solution.violation):
         filled.violation = filled.gap = np.inf

@@ -19,8 +19,8 @@ from sklearn.utils.validation import column_or_1d
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
 from widemargin.svm.decomposition import Solution
-from widemargin.svm.fit import Task
 from widemargin.svm.machine import KernelMachine
+from widemargin.svm.solve import Task
 from widemargin.training.model import all_or_nothing
 
 __all__ = ["OneClassSVM"]
@@ -77,8 +77,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         or for other parameters. The last fit must have had as many examples. Its coefficients are
         made feasible; the optimum does not depend on them.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        The precision of kernel values. "auto" uses float32 where its rounding cannot hide a
-        violation of `tol`.
+        The precision of the kernel values that the solver works with; the solution is verified in
+        float64. "auto" uses float32 where that is faster and precise enough for `tol`.
 
     Attributes
     ----------
@@ -104,13 +104,14 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         The primal and the dual objective, between which the optimum lies, and their difference.
         The primal and the gap are infinite where an early stop left no time to measure them.
     kkt_violation_ : float
-        The violation of the optimality conditions over all examples; infinite if not measured.
+        The violation of the optimality conditions over all examples, at most: bounds of rounding
+        errors are included. Infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
-        the violation above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
-        violate the conditions.
+        the violation, or what can be verified of it, above `tol`; "shrunk" if examples that
+        `shrinking="heuristic"` set aside violate the conditions.
     n_iter_ : int
         The number of steps.
     n_kernel_evaluations_ : int

@@ -242,13 +242,16 @@ def _times(weight: FloatArray, excess: FloatArray) -> FloatArray:
 def machine(problem: Problem, beta: FloatArray, biases: FloatArray) -> tuple[FloatArray, float]:
     """Coefficients of the examples and intercept: the decision is Σ coef_l k(x_l, x) + intercept.
 
-    For ``nu_svc`` both are divided by ρ = (b₋ − b₊)/2, so that the margins are ±1.
+    For ``nu_svc`` both are divided by ρ = (b₋ − b₊)/2, so that the margins are ±1. They are left as
+    they are if there is no margin: ρ is not positive, or so small that the quotients overflow.
     """
     coef, b = problem.coefficients(beta), float(biases.mean())
     if problem.kind != "nu_svc":
         return coef, b
     rho = float(biases[1] - biases[0]) / 2
-    return (coef / rho, b / rho) if rho > 0 else (coef, b)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        finite = rho > 0 and np.isfinite(np.abs(coef / rho).sum() + abs(b / rho))
+    return (coef / rho, b / rho) if finite else (coef, b)
 
 
 def feasible_start(problem: Problem, beta: FloatArray) -> FloatArray:

@@ -19,27 +19,29 @@ rbf, norms        2 γ D n + D/2,  1             1,  2 γ D n                1
 given             0                             0                          largest √|k|
 ================  ============================  =========================  ==============
 
-with :math:`D = \sqrt d + 4`: rounding errors of a sum of d terms grow as :math:`\sqrt d` (N. Higham and
-T. Mary, *A new approach to probabilistic rounding error analysis*, 2019). R is the norm of the
-inputs that float32 rounds, after centring; in float64 nothing is rounded before the difference. An
-underflow is at most d ε u, with ε the smallest number over u, which is why ε d is added to n.
+with :math:`D = \sqrt d + 4`: rounding errors of a sum of d terms grow as :math:`\sqrt d` (N. Higham
+and T. Mary, *A new approach to probabilistic rounding error analysis*, 2019). R is the norm of the
+inputs that float32 rounds, after centring; in float64 nothing is rounded before the difference.
+Where d numbers underflow, their sum loses at most u ε: d times the smallest normal number is ε,
+which is added to n.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
 
+from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.svm.kernel_source import KernelSource
 
-__all__ = ["Rounding", "UNIT", "kernel_rounding"]
+__all__ = ["UNIT", "KernelRounding", "Rounding"]
 
 UNIT = {False: 2.0**-24, True: 2.0**-53}  # u, of float32 and of float64
 RANGE = {False: 1e37, True: 1e307}  # beyond it, and below its inverse, numbers are not represented
+SMALLEST = {False: 2.0**-126, True: 2.0**-1022}  # normal numbers
 SAFETY = 2.0
+ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,83 +53,111 @@ class Rounding:
     right: FloatArray  # B
     size: FloatArray  # S
 
-    def of_sum(self, coefficients: FloatArray, terms: float) -> FloatArray:
-        """Bounds for f, summed afresh in float64 by as many additions per example."""
-        size = np.abs(coefficients)
+    @property
+    def largest(self) -> float:
+        """No |k| is larger."""
+        return float(self.size.max() ** 2)
+
+    def of_values(self, coef: FloatArray) -> FloatArray:
+        """What rounded kernel values do to Σ coef_m k(x_l, x_m); infinite where nothing is known.
+
+        It does not depend on the order of the terms, nor on how often a term was added and taken
+        away again: every value is always rounded in the same way.
+        """
         with np.errstate(all="ignore"):
-            values = self.unit * (self.left @ (self.right.T @ size))
-            sums = UNIT[True] * np.sqrt(terms) * self.size * (self.size @ size)
-            return _bounds(values + sums)
+            errors = self.unit * (self.left @ (self.right.T @ np.abs(coef)))
+        return np.asarray(SAFETY * np.where(np.isnan(errors), np.inf, errors))
 
-    def of_updates(self, traffic: float, terms: float) -> FloatArray:
-        """Bounds for f after updates: `traffic` is the sum of the sizes of all changes of β."""
+    def of_sum(self, coef: FloatArray, additions: int) -> FloatArray:
+        """What rounding does to Σ coef_m k(x_l, x_m), summed in float64 by so many additions."""
+        unit = SAFETY * UNIT[True] * np.sqrt(additions)
+        return np.asarray(self.of_values(coef) + unit * self.largest_sum(coef))
+
+    def of_updates(self, traffic: float, additions: int) -> FloatArray:
+        """What additions in float64 do, of terms whose coefficients have sizes of this sum."""
         with np.errstate(all="ignore"):
-            values = self.unit * (self.left @ self.right.max(axis=0))
-            sums = UNIT[True] * np.sqrt(terms) * self.size * self.size.max()
-            return _bounds(traffic * (values + sums)) if traffic else np.zeros(len(self.size))
+            unit = SAFETY * UNIT[True] * np.sqrt(additions)
+            return np.asarray(unit * self.size * (self.size.max() * traffic))
+
+    def largest_sum(self, coef: FloatArray) -> FloatArray:
+        """Bounds of Σ coef_m k(x_l, x_m)."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.size * (self.size @ np.abs(coef)))
 
 
-def _bounds(errors: FloatArray) -> FloatArray:
-    """Infinite where nothing is known."""
-    return np.asarray(SAFETY * np.where(np.isnan(errors), np.inf, errors))
-
-
-def kernel_rounding(kernel: KernelSource, X: ArrayLike, packed: Any) -> Rounding:
-    """The bounds for rows X of a named kernel, computed from these packed examples.
+class KernelRounding:
+    """The bounds for rows X of a named kernel.
 
     Parameters
     ----------
     kernel : KernelSource
         The kernel.
     X : array-like or CSR matrix of shape (n_samples, n_features)
-        The examples.
-    packed : _core.KernelExamples
-        How the core stores them.
-
-    Returns
-    -------
-    Rounding
-        The bounds, infinite where numbers leave the range of the precision.
+        The examples; they are not kept.
+    single : bool
+        Whether they may be stored in float32.
     """
-    double, gamma = packed.double_precision, kernel.gamma
-    unit, most = UNIT[double], RANGE[double]
-    width = int(np.diff(X.indptr).max(initial=1)) if sp.issparse(X) else X.shape[1]
-    one, D = np.ones(X.shape[0]), np.sqrt(width) + 4.0
-    with np.errstate(all="ignore"):
-        least = X.shape[1] / (most * unit)
-        n = row_norms(X, squared=True).astype(np.float64) + least
-        q = gamma * n + abs(kernel.coef0)
-        largest, numbers = n.max(), [gamma]
-        if kernel.function == "linear":
-            root, numbers = np.sqrt(n), [1.0]
-            bounds = Rounding(unit, (D * root)[:, None], root[:, None], root)
-        elif kernel.function == "poly":
-            p, size = kernel.degree, q ** (kernel.degree / 2)
-            largest = max(largest, q.max(), size.max() ** 2)
-            bounds = Rounding(unit, (p * (D + 1.0) * size)[:, None], size[:, None], size)
-        elif kernel.function == "sigmoid":
-            root, largest = np.sqrt(q), max(largest, q.max())
-            A, B = np.column_stack([D * root, 4 * one]), np.column_stack([root, one])
-            bounds = Rounding(unit, A, B, one)
-        else:
-            far = 2 * gamma * D * n
-            if not packed.layout["sparse"]:
-                far = gamma * least + 2 * np.sqrt(gamma) * (0 * n if double else _reach(X))
-            A, B = np.column_stack([far + D / 2, one]), np.column_stack([one, far])
-            bounds = Rounding(unit, A, B, one)
-        inside = 4 * largest <= most and all(1 / most <= number <= most for number in numbers)
-    return bounds if inside else Rounding(unit, np.inf * bounds.left, bounds.right, bounds.size)
+
+    def __init__(self, kernel: KernelSource, X: ArrayLike, single: bool) -> None:
+        self.kernel, self.width = kernel, X.shape[1]
+        with np.errstate(over="ignore"):
+            if sp.issparse(X):
+                squares = X.astype(np.float64).power(2)
+                self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+            else:
+                self.norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
+        if single and kernel.function == "rbf":
+            self.reach = _reach(X, self.norms)
+
+    def of(self, packed: _core.KernelExamples) -> Rounding:
+        """The bounds if the core stores the examples, or others with them, as it does these.
+
+        They are infinite where numbers leave the range of the precision.
+        """
+        kernel, double, layout = self.kernel, packed.double_precision, packed.layout
+        terms = layout["inputs"] + layout["words"] + layout["groups"]
+        D, gamma, one = np.sqrt(terms) + 4.0, kernel.gamma, np.ones(len(self.norms))
+        least = self.width * SMALLEST[double]
+        with np.errstate(all="ignore"):
+            n = self.norms + least
+            q = gamma * n + abs(kernel.coef0)
+            factors, largest = [gamma], [n.max(), q.max()]
+            size = one
+            if kernel.function == "linear":
+                factors, largest = [], [n.max()]
+                size = B = np.sqrt(n)
+                A = D * size
+            elif kernel.function == "poly":
+                size = B = q ** (kernel.degree / 2)
+                A = kernel.degree * (D + 1.0) * size
+                largest.append(size.max() ** 2)
+            elif kernel.function == "sigmoid":
+                root = np.sqrt(q)
+                A, B = np.stack([D * root, 4 * one], axis=1), np.stack([root, one], axis=1)
+            else:
+                far = 2 * gamma * D * n
+                if not layout["sparse"]:
+                    far = gamma * least + (0 * n if double else 2 * np.sqrt(gamma) * self.reach)
+                A, B = np.stack([far + D / 2, one], axis=1), np.stack([one, far], axis=1)
+            most = RANGE[double]
+            if not (4 * max(largest) <= most and all(1 / most <= x <= most for x in factors)):
+                A = np.inf * A
+        shape = (len(one), -1)
+        return Rounding(UNIT[double], A.reshape(shape), B.reshape(shape), size)
 
 
-def _reach(X: ArrayLike) -> FloatArray:
-    """‖x − mean‖ over the columns that float32 rounds."""
+def _reach(X: ArrayLike, norms: FloatArray) -> FloatArray:
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        return np.asarray(row_norms(X) + np.linalg.norm(mean))
-    if X.dtype == np.float32:
-        return np.zeros(len(X))
-    rounded = np.array([bool(np.any(x.astype(np.float32) != x)) for x in X.T], dtype=bool)
+        return np.asarray(np.sqrt(norms) + np.linalg.norm(mean))
+    pieces = [X[start : start + ROWS_AT_ONCE] for start in range(0, len(X), ROWS_AT_ONCE)]
+    rounded = np.zeros(X.shape[1], dtype=bool)
+    with np.errstate(over="ignore"):
+        for some in pieces if X.dtype == np.float64 else ():
+            rounded |= (some.astype(np.float32) != some).any(axis=0)
     if not rounded.any():
         return np.zeros(len(X))
-    some = X[:, rounded]
-    return np.asarray(row_norms(some - some.mean(axis=0)))
+    mean = X.mean(axis=0)
+    apart = (np.where(rounded, some - mean, 0.0) for some in pieces)
+    return np.concatenate([np.sqrt(np.einsum("ij,ij->i", a, a)) for a in apart])

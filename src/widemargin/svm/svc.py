@@ -50,7 +50,8 @@ class SVC(KernelClassifier):
         With "heuristic" they are not, as in the original SVMTorch; the remaining violation is
         measured, and a warning reports it.
     probability : bool, default=False
-        Whether to fit sigmoids for `predict_proba`, on outputs of five-fold cross-validation.
+        Whether to fit sigmoids for `predict_proba`, on outputs of five-fold cross-validation. Half
+        of the `time_limit` is kept for them; if it does not allow all folds, there are fewer.
     tol : float, default=0.001
         The largest violation of the optimality conditions that is allowed at the end.
     cache_size : float, default=200
@@ -72,7 +73,8 @@ class SVC(KernelClassifier):
         How many variables are optimised at a time: an even number, 2 or more. 2 gives sequential
         minimal optimisation.
     time_limit : float or None, default=None
-        Seconds after which training stops.
+        Seconds after which training stops. Until then every pair of classes has a machine, if
+        need be of a part of its examples.
     n_jobs : int or None, default=None
         The largest number of threads; −1 means one per CPU. None lets the machine choose, up to
         one per CPU. The result does not depend on it.
@@ -82,8 +84,8 @@ class SVC(KernelClassifier):
         coefficients are scaled with C, clipped to their bounds and balanced; the optimum does not
         depend on them.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        The precision of kernel values. "auto" uses float32 where its rounding cannot hide a
-        violation of `tol`.
+        The precision of the kernel values that the solver works with; the solution is verified in
+        float64. "auto" uses float32 where that is faster and precise enough for `tol`.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are trained: one machine per pair, or one per class against the
         rest.
@@ -110,6 +112,9 @@ class SVC(KernelClassifier):
         The weights of the inputs; for the linear kernel only.
     probA_, probB_ : ndarray of shape (n_problems,)
         The sigmoids 1/(1 + exp(A f + B)); empty unless `probability=True`.
+    n_calibration_folds_ : int
+        How many folds gave the scores that the sigmoids were fitted to: 5, fewer after a time
+        limit or Ctrl-C, or 0 if they come from a machine of a few examples, or if there are none.
     fit_status_ : int
         0 if the fit converged, otherwise 1.
     gamma_ : float
@@ -119,12 +124,14 @@ class SVC(KernelClassifier):
         their difference. The primal and the gap are infinite where an early stop left no time to
         measure them.
     kkt_violation_ : float or ndarray of shape (n_problems,)
-        The violation of the optimality conditions over all examples; infinite if not measured.
+        The violation of the optimality conditions over all examples, at most: bounds of rounding
+        errors are included. Infinite if not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
-        "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding keeps
-        the violation above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
+        "tol", "max_iter", "time_limit", "interrupted" or "callback", also if only the calibration
+        of probabilities was stopped; "rounding" if rounding keeps the violation, or what can be
+        verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
         violate the conditions.
     n_iter_ : ndarray of shape (n_problems,)
         The number of steps of each problem.

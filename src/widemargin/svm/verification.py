@@ -1,10 +1,10 @@
 """Makes a certificate true: f with bounds of its rounding errors, recomputed where they matter.
 
-The solver updates f after each step with the kernel values that it works with. `Verifier` bounds how
-far rounding has taken that f from the exact one, in float32 or float64. A certificate that holds for
-every f within these bounds is true. Where the bounds are too wide for it, f is recomputed from β in
-float64: only on examples that are free or near their margin, since the others satisfy their
-conditions whatever the rounding.
+The solver updates f after each step with the kernel values that it works with. `Verifier` bounds
+how far rounding has taken that f from the exact one, in float32 or float64. A certificate that
+holds for every f within these bounds is true. Where the bounds are too wide for it, f is recomputed
+from β in float64: only on examples that are free or near their margin, since the others satisfy
+their conditions whatever the rounding.
 """
 
 from collections.abc import Iterator
@@ -12,21 +12,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import as_rows
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import Problem, doubtful
-from widemargin.svm.rounding import UNIT, Rounding, kernel_rounding
+from widemargin.svm.rounding import UNIT, KernelRounding, Rounding
 from widemargin.training.control import Control
 
 __all__ = ["Verifier"]
 
 NEGLIGIBLE = 2.0**-8  # bounds that are this fraction of tol are narrow enough
 SUPPORT_PER_SUM = 1024  # support vectors whose terms are summed before the sums are
-EXAMPLES_PER_CALL = 4096
+EXAMPLES_PER_PACK, EXAMPLES_PER_CALL = 16_384, 4096
 GIVEN_ROWS_PER_CALL = 64
 
 
@@ -57,23 +56,29 @@ class Verifier:
     ) -> None:
         self.kernel, self.X, self.ids, self.source = kernel, X, ids, source
         if diagonal is None:
-            self.rounding = self._rounding(source)
+            some = X if len(ids) == X.shape[0] else X[ids]
+            self.of_kernel = KernelRounding(kernel, some, not source.double_precision)
+            self.rounding = self.of_kernel.of(source)
         else:
             zero = np.zeros((len(ids), 1))
             size = np.full(len(ids), np.sqrt(np.abs(diagonal).max()))
             self.rounding = Rounding(UNIT[True], zero, zero, size)
-        self.known = np.zeros(len(ids))  # bounds for f when it was last given to the solver
+        # f of these coefficients was given to the solver, with these bounds
+        self.coef, self.known = np.zeros(len(ids)), np.zeros(len(ids))
         self.kernel_values = 0  # that were computed
 
-    def _rounding(self, packed: _core.KernelExamples) -> Rounding:
-        every = len(self.ids) == self.X.shape[0]
-        X = self.X if every else _safe_indexing(self.X, self.ids)
-        return kernel_rounding(self.kernel, X, packed)
-
-    def bounds(self, problem: Problem, f: FloatArray, progress: dict[str, Any]) -> FloatArray:
+    def bounds(
+        self, problem: Problem, beta: FloatArray, f: FloatArray, progress: dict[str, Any]
+    ) -> FloatArray:
         """Bounds for the f of the solver, which made `progress` since f was last given to it."""
-        updates = self.rounding.of_updates(progress["traffic"], 1.0 + progress["rows_wanted"])
-        return np.asarray(self.known + updates + _last_bits(problem, f))
+        values = self.rounding.of_values(problem.coefficients(beta) - self.coef)
+        sums = self.rounding.of_updates(progress["traffic"], 1 + progress["rows_wanted"])
+        return np.asarray(self.known + values + sums + _last_bits(problem, f))
+
+    def rescale(self, factor: float, coef: FloatArray) -> None:
+        """The solver has multiplied f by this factor, and has these coefficients."""
+        moved = self.rounding.largest_sum(coef - factor * self.coef)
+        self.coef, self.known = coef, factor * self.known + moved
 
     def verify(
         self,
@@ -88,19 +93,19 @@ class Verifier:
 
         If there is a reason to stop, the rest stays as it is, with bounds that are still right.
         """
-        f, error, fresh = f.copy(), error.copy(), np.zeros(len(f), dtype=bool)
-        coef = problem.coefficients(beta)
-        while control.reason() is None:
-            wide = (error > NEGLIGIBLE * tol) & ~fresh
-            rows = np.flatnonzero(wide & doubtful(problem, beta, f, error))
-            if len(rows) == 0:
-                break
-            for some, values, bounds in self._recompute(coef, rows):
-                f[some], error[some], fresh[some] = values, bounds, True
-                self.kernel_values += len(some) * np.count_nonzero(coef)
+        wide = error > NEGLIGIBLE * tol
+        if not wide.any():
+            return f, error
+        coef, f, error = problem.coefficients(beta), f.copy(), error.copy()
+        # twice the bounds, because biases may move with the f that are recomputed
+        rows = np.flatnonzero(wide & doubtful(problem, beta, f, 2 * error))
+        for start in range(0, len(rows), EXAMPLES_PER_PACK):
+            for some, values, bounds in self._recompute(coef, rows[start:][:EXAMPLES_PER_PACK]):
+                f[some], error[some] = values, bounds
+                self.kernel_values += len(some) * int(np.count_nonzero(coef))
                 error[some] += _last_bits(problem, f)[some]
                 if control.reason() is not None:
-                    break
+                    return f, error
         return f, error
 
     def _recompute(
@@ -120,7 +125,8 @@ class Verifier:
         x, n = as_rows(self.X), len(parts)
         double = replace(self.kernel, double_precision=True)
         packed = double.pack([(x, self.ids[some]) for some in parts + batches])
-        bounds = self._rounding(packed[0]).of_sum(coef, min(len(support), SUPPORT_PER_SUM) + n)
+        additions = min(len(support), SUPPORT_PER_SUM) + n
+        bounds = self.of_kernel.of(packed[0]).of_sum(coef, additions)
         threads = self.kernel.threads_for(self.X, len(support) * len(rows))
         for some, examples in zip(batches, packed[n:], strict=True):
             out = np.zeros(len(some))

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import open_arrow, open_text, read_errors, require_pyarrow
+from widemargin.tables.formats import (
+    open_arrow,
+    open_text,
+    read_errors,
+    require_pyarrow,
+    short_reason,
+)
 
 PARSE_UNIT_BYTES = 2**24  # pyarrow needs a whole line within one unit; wide tables have long lines
 SECONDS_PER_DAY = 86_400
@@ -52,8 +58,9 @@ def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str
             problem = row_of_other_length(lines, delimiter, len(first))
         if problem:
             raise DataFileError(f"{path}: {problem}") from error
-        message = f"{path}: {error}; save it again as UTF-8 text with one row per line"
-        raise DataFileError(message) from error
+        raise DataFileError(
+            f"{path}: {short_reason(error)}; save it again as UTF-8 text with one row per line"
+        ) from error
 
 
 def parse_csv(

@@ -12,18 +12,14 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from widemargin._runtime.sparse import checked_sparse
+from widemargin._runtime.sparse import checked_sparse, most_columns
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import open_data, read_errors
+from widemargin.tables.formats import open_data, read_errors, short_reason
 from widemargin.tables.table import Table
 
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
 NPZ_ERRORS = (ValueError, LookupError, MemoryError, RuntimeError, TypeError)
 SAVEZ = "write it with numpy.savez or scipy.sparse.save_npz, with numbers or strings only"
-
-# Columns that a file may have whatever its size, and then for each of its bytes.
-FREE_COLUMNS = 2**20
-COLUMNS_PER_BYTE = 64
 
 
 def read_svmlight(
@@ -39,7 +35,7 @@ def read_svmlight(
     except (ValueError, OverflowError) as error:
         with open_data(path) as stream:
             place = next((n for n, line in enumerate(stream, 1) if not is_svmlight(line)), None)
-        what = f"line {place}: {error}" if place else str(error)
+        what = f"line {place}: {short_reason(error)}" if place else short_reason(error)
         raise DataFileError(
             f"{path}: {what}; a line must be 'label index:value ...' with increasing indices"
         ) from error
@@ -74,11 +70,6 @@ def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -
     shape = (X.shape[0], width if n_features is None else n_features)
     X.indices -= index_base
     return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
-
-
-def most_columns(file_size: int) -> int:
-    """How many columns a file of this size may have, if only the file says so."""
-    return max(FREE_COLUMNS, COLUMNS_PER_BYTE * file_size)
 
 
 def check_width(width: int, file_size: int, path: object) -> None:

@@ -81,7 +81,7 @@ def _harmless(text: str) -> str:
 
 def _harmless_cells(array: np.ndarray) -> np.ndarray:
     """The column as it is, or with an apostrophe before text that spreadsheets would run."""
-    if array.dtype.kind != "U":
+    if array.dtype.kind != "U" or not array.size:
         return array
     words, codes = np.unique(array, return_inverse=True)
     return np.array([_harmless(str(word)) for word in words])[codes]

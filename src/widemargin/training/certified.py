@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -22,18 +21,20 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.threads import thread_count
 from widemargin.training.control import Control, Watcher, interrupt_flag
 from widemargin.training.model import all_or_nothing
 from widemargin.training.outputs import predicted_codes
+from widemargin.training.report import warn_early
+from widemargin.training.time_limit import current_limit, limited
 
 __all__ = [
     "CertifiedClassifier",
     "CertifiedMachine",
     "CertifiedRegressor",
+    "Finish",
     "PathState",
     "ProblemSet",
     "Solution",
@@ -70,8 +71,18 @@ class WeightedExamples(NamedTuple):
     weights: FloatArray | None
 
 
+class Finish(NamedTuple):
+    """How the work that follows the solutions ended, such as the calibration of probabilities."""
+
+    reason: str = "tol"
+    note: str = ""  # what it left undone, for the warning
+
+
 class ProblemSet(ABC):
     """The problems of one fit: where they start, how they are solved, the model they make."""
+
+    #: The fraction of the time limit that is kept for `finish`.
+    finish_share: float = 0.0
 
     @abstractmethod
     def resume(self, before: Mapping[str, Any]) -> bool:
@@ -93,7 +104,7 @@ class ProblemSet(ABC):
         """The fitted attributes that predictions need."""
 
     @abstractmethod
-    def finish(self, control: Control) -> None:
+    def finish(self, control: Control) -> Finish:
         """Learn what follows from these attributes, within the same time limit."""
 
     @abstractmethod
@@ -195,6 +206,7 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """`fit` for the next C of a path."""
         return self._train(X, y, sample_weight, path=path)
 
+    @limited
     def _train(
         self,
         X: ArrayLike,
@@ -219,16 +231,22 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         if getattr(self, "_skl_callbacks", None):
             watcher = Watcher(self, context, arguments, problems.unsolved(), problems.attributes)
         with interrupt_flag() as interrupted:
-            control = Control(type(self).__name__, interrupted, self.time_limit, self.verbose)
-            solutions = problems.solve(control, watcher)
+            control = Control(type(self).__name__, interrupted, current_limit(), self.verbose)
+            share = problems.finish_share
+            first = control.within((1.0 - share) * control.left) if share else control
+            solutions = problems.solve(first, watcher)
             found = problems.attributes(solutions)
             self.__dict__.update(found)
-            problems.finish(control)
-            self.__dict__.update(_summary(solutions), **problems.summary(solutions))
+            finish = problems.finish(control)
+            self.__dict__.update(_summary(solutions, finish), **problems.summary(solutions))
             self.history_, self.fit_time_ = history + control.history, control.seconds()
             self._score(held_out)
         context.call_on_fit_task_end(estimator=self, reconstruction_attributes=found, **arguments)
-        self._warn(problems, solutions)
+        early = [solution for solution in solutions if solution.reason != "tol"]
+        left = problems.remainder(early) if early else ""
+        if early and len(solutions) > 1:
+            left += f", in {len(early)} of {len(solutions)} problems"
+        warn_early(self, left, finish.note, given, y, sample_weight)
         return self
 
     # ------------------------------------------------------------------------------- validation
@@ -264,29 +282,6 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         if self.history_:
             last = {**self.history_[-1], "validation_error": self.validation_error_}
             self.history_ = [*self.history_[:-1], last]
-
-    # ---------------------------------------------------------------------------------- summary
-
-    def _warn(self, problems: ProblemSet, solutions: Sequence[Solution]) -> None:
-        """The remaining gap and what to do, for a fit that stopped early."""
-        reason, name = self.stop_reason_, type(self).__name__
-        if reason in ("tol", "callback"):
-            return
-        early = [solution for solution in solutions if solution.reason != "tol"]
-        left = problems.remainder(early)
-        if len(solutions) > 1:
-            left += f", in {len(early)} of {len(solutions)} problems"
-        what = {
-            "interrupted": f"was interrupted after {self.fit_time_:.1f} s",
-            "time_limit": f"reached time_limit={self.time_limit} s",
-            "max_iter": f"reached max_iter={self.max_iter}",
-            "rounding": f"cannot reach tol={self.tol}, because rounding hides the remaining gap",
-            "shrunk": "set aside examples that do not satisfy the conditions",
-        }[reason]
-        advice = [self._remedies[reason]] if reason in self._remedies else []
-        if reason in ("interrupted", "time_limit", "max_iter"):
-            advice.append("the model is usable, and fit with warm_start=True resumes from here")
-        warn_caller(f"{name} {what}: {left}; {'; '.join(advice)}", ConvergenceWarning)
 
     # ---------------------------------------------------------------------------------- outputs
 
@@ -383,13 +378,13 @@ def number_or_array(values: Sequence[float]) -> Any:
     return np.array(values) if len(values) > 1 else values[0]
 
 
-def _summary(solutions: Sequence[Solution]) -> dict[str, Any]:
+def _summary(solutions: Sequence[Solution], finish: Finish) -> dict[str, Any]:
     """The attributes of every certified machine that say how the fit went."""
-    reason = min((solution.reason for solution in solutions), key=REASONS.index)
+    reasons = [solution.reason for solution in solutions]
     return {
         "primal_objective_": number_or_array([solution.primal for solution in solutions]),
         "dual_objective_": number_or_array([solution.dual for solution in solutions]),
         "duality_gap_": number_or_array([solution.gap for solution in solutions]),
-        "converged_": reason == "tol",
-        "stop_reason_": reason,
+        "converged_": set(reasons) == {"tol"},
+        "stop_reason_": min([*reasons, finish.reason], key=REASONS.index),
     }

@@ -7,18 +7,23 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
+from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.training.certified import CertifiedMachine, WeightedExamples
 from widemargin.training.model import all_or_nothing
 from widemargin.training.path import along, grid_of
+from widemargin.training.time_limit import Shares, TimeLimit, current_limit, limited, now
 
 __all__ = ["ChosenMachine", "Fold"]
+
+REFIT_SHARE = 0.3  # of a time limit, for the machine that is trained with the chosen C
 
 
 class Fold(NamedTuple):
@@ -120,6 +125,7 @@ class ChosenMachine(CertifiedMachine):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
+    @limited
     def fit(
         self,
         X: ArrayLike,
@@ -179,8 +185,8 @@ class ChosenMachine(CertifiedMachine):
         ]
         scores = self._scores_along(models, folds)
         self._keep_scores(scores)
-        mean = scores.mean(axis=2)
-        best, number = np.unravel_index(np.argmax(mean), mean.shape)
+        mean = _mean_scores(scores)
+        best, number = np.unravel_index(np.argmax(np.nan_to_num(mean, nan=-np.inf)), mean.shape)
         self.C_, self.best_score_ = float(self.Cs_[number]), float(mean[best, number])
         chosen = self._machine(**{**parameters, **candidates[best]}, C=self.C_)
         if self.refit:
@@ -191,18 +197,49 @@ class ChosenMachine(CertifiedMachine):
         return self
 
     def _scores_along(self, models: Sequence[Any], folds: Any) -> FloatArray:
-        """The score of each model, C and fold."""
+        """The score of each model, C and fold; NaN if the time was over before it came."""
         scorer = check_scoring(self, scoring=self.scoring)
-        scores = np.empty((len(models), len(self.Cs_), len(folds)))
-        for k, (train, test) in enumerate(folds):
+        scores = np.full((len(models), len(self.Cs_), len(folds)), np.nan)
+        limit, cut_off = current_limit(), 0
+        deadline = limit.deadline - REFIT_SHARE * limit.left if limit.finite else np.inf
+        shares, turns = Shares([1.0] * scores.size, deadline), iter(range(scores.size))
+
+        def path(model: Any, fold: Fold, out: FloatArray) -> int:
+            """Scores along C; returns how many fits were cut off."""
+            train, test = fold
             told = {} if test.weights is None else {"sample_weight": test.weights}
+            fits = along(clone(model), *train, self.Cs_, lambda: shares.seconds(next(turns)))
+            done = cut_off = 0
+            for done, fitted in enumerate(fits, start=1):
+                if fitted.stop_reason_ == "interrupted":
+                    break
+                cut_off += int(fitted.stop_reason_ == "time_limit")
+                out[done - 1] = scorer(fitted, test.X, test.y, **told)
+                if now() > deadline:
+                    return cut_off
+            if done < len(out) or fitted.stop_reason_ == "interrupted":
+                raise KeyboardInterrupt(f"{type(self).__name__} was interrupted before it chose C")
+            return cut_off
+
+        for k, fold in enumerate(folds):
             for m, model in enumerate(models):
-                fits = list(along(clone(model), train.X, train.y, self.Cs_, train.weights))
-                if len(fits) < len(self.Cs_) or fits[-1].stop_reason_ == "interrupted":
-                    name = type(self).__name__
-                    raise KeyboardInterrupt(f"{name} was interrupted before it chose C")
-                scores[m, :, k] = [scorer(fitted, test.X, test.y, **told) for fitted in fits]
+                if now() <= deadline:
+                    cut_off += path(model, fold, scores[m, :, k])
+            if now() > deadline:
+                break
+        self._warn_of_time(scores, cut_off, limit)
         return scores
+
+    def _warn_of_time(self, scores: FloatArray, cut_off: int, limit: TimeLimit) -> None:
+        missing = int(np.isnan(scores).sum())
+        if limit.share or not (missing or cut_off):
+            return
+        warn_caller(
+            f"{type(self).__name__} has time_limit={limit.seconds:.6g} s for {scores.size} fits of "
+            f"its search and the last one: {cut_off} were cut off and {missing} left out, so C may "
+            "not be the best; allow more time, or try fewer values on fewer folds",
+            ConvergenceWarning,
+        )
 
     def _joined(self, examples: WeightedExamples, held_out: WeightedExamples) -> WeightedExamples:
         """All examples, those of the validation set behind the others."""
@@ -255,6 +292,15 @@ class ChosenMachine(CertifiedMachine):
         check_is_fitted(self)
         scoring = self.scoring if is_classifier(self) else self.scoring or "r2"
         return draw_validation_curve(self.Cs_, self._curve, self.C_, scoring, ax)
+
+
+def _mean_scores(scores: FloatArray) -> FloatArray:
+    """The mean over the folds, of those that were scored on the most; NaN for others."""
+    known = ~np.isnan(scores)
+    most = known.sum(axis=2).max()
+    whole = known.sum(axis=2) == most
+    total = np.where(known, scores, 0.0).sum(axis=2)
+    return np.asarray(np.where(whole, total / most, np.nan))
 
 
 def _weights_of(examples: WeightedExamples) -> FloatArray:

@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -11,9 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
-__all__ = ["Control", "Watcher", "in_threads", "interrupt_flag"]
+from widemargin.training.time_limit import Shares, TimeLimit, now
+
+__all__ = ["Control", "Watcher", "in_rounds", "in_threads", "interrupt_flag", "one_round"]
 
 SLICE_SECONDS = 0.05  # of native work between two looks at the flags
+CLOSING_SECONDS = 0.25  # for the work after an early stop
 
 
 @contextmanager
@@ -62,8 +64,8 @@ class Control:
         The estimator's name, for the lines that `verbose` prints.
     interrupted : threading.Event
         Set by Ctrl-C.
-    time_limit : float or None
-        Seconds from now.
+    limit : TimeLimit
+        When the fit has to end.
     verbose : int
         Whether to print one line per record.
     """
@@ -72,36 +74,65 @@ class Control:
         self,
         name: str,
         interrupted: threading.Event,
-        time_limit: float | None = None,
+        limit: TimeLimit | None = None,
         verbose: int = 0,
     ) -> None:
+        limit = limit or TimeLimit()
         self.name, self.verbose = name, verbose
-        self.start = time.perf_counter()
-        self.deadline = np.inf if time_limit is None else self.start + time_limit
+        self.start = now()
+        self.deadline, self.closing_deadline = limit.last_work, limit.deadline
         self.history: list[dict[str, float]] = []
         self._interrupted = interrupted
         self._lock = threading.Lock()
         self._reason: str | None = None
+        self._whole: Control | None = None
 
     def seconds(self) -> float:
-        return time.perf_counter() - self.start
+        return now() - self.start
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a time limit."""
+        return self.deadline < np.inf
+
+    @property
+    def left(self) -> float:
+        """Seconds until work has to end; infinite without a limit."""
+        return max(0.0, self.deadline - now())
 
     def reason(self) -> str | None:
         """Why to stop now, or None."""
         if self._reason is None:
-            if self._interrupted.is_set():
+            if self._whole is not None and (reason := self._whole.reason()) is not None:
+                self._reason = reason
+            elif self._interrupted.is_set():
                 self._reason = "interrupted"
-            elif time.perf_counter() > self.deadline:
+            elif now() > self.deadline:
                 self._reason = "time_limit"
         return self._reason
 
     def stop(self, reason: str) -> None:
         """Make every problem stop after its slice."""
+        if self._whole is not None:
+            self._whole.stop(reason)
         self._reason = self._reason or reason
 
     def slice(self) -> float:
         """How many seconds the next piece of work may take."""
-        return float(min(SLICE_SECONDS, max(0.0, self.deadline - time.perf_counter())))
+        return float(min(SLICE_SECONDS, self.left))
+
+    def closing(self) -> float:
+        """How many seconds the work after a stop may take, such as a last measure."""
+        return float(min(CLOSING_SECONDS, max(0.0, self.closing_deadline - now())))
+
+    def within(self, seconds: float) -> "Control":
+        """The same, for a part of the fit that may take this long; its history is shared."""
+        if not self.limited:
+            return self
+        part = copy(self)
+        part.deadline = part.closing_deadline = min(self.deadline, now() + seconds)
+        part._reason, part._whole = None, self
+        return part
 
     def quiet(self) -> "Control":
         """The same flags and deadline, without history and output."""
@@ -137,6 +168,59 @@ def in_threads(
         control.stop("interrupted")
         raise
     return list(found)
+
+
+def one_round(
+    attempt: Callable[[int, Control], None],
+    numbers: Sequence[int],
+    weights: Sequence[float],
+    control: Control,
+    threads: int,
+) -> None:
+    """Lets each of these problems work for its share of the time that is left.
+
+    Parameters
+    ----------
+    attempt : callable
+        ``attempt(number, control)`` works on a problem until it is solved or has to stop.
+    numbers : sequence of int
+        The problems, in the order of their turns.
+    weights : sequence of float
+        What the share of each of them is proportional to.
+    control : Control
+        What may stop the fit.
+    threads : int
+        How many work at a time.
+    """
+    shares = Shares(weights, control.deadline, threads)
+
+    def one(place: int) -> None:
+        if control.reason() is None:
+            attempt(numbers[place], control.within(shares.seconds(place)))
+
+    in_threads(one, len(numbers), threads, control)
+
+
+def in_rounds(
+    attempt: Callable[[int, Control], None],
+    found: list[Any],
+    numbers: Sequence[int],
+    weights: Sequence[float],
+    control: Control,
+    threads: int,
+) -> None:
+    """Rounds until all problems are solved or the time is over.
+
+    `attempt` replaces the solution of its problem in `found`; the weights are those of all
+    problems. After a round, those that were cut off come again, the largest gap first.
+    """
+    waiting = list(numbers)
+    while waiting and control.reason() is None:
+        one_round(attempt, waiting, [weights[k] for k in waiting], control, threads)
+        waiting = [k for k in waiting if found[k].reason == "time_limit"]
+        waiting.sort(key=lambda k: -found[k].gap)
+    for k in waiting:  # also those whose turn did not come
+        found[k].reason = control.reason() or found[k].reason
 
 
 class Watcher:

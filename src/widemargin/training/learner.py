@@ -8,7 +8,15 @@ from widemargin._typing import IntArray
 if TYPE_CHECKING:
     from widemargin.training.loop import Epochs
 
-__all__ = ["Ending", "Halted", "Learner", "SolverLearner", "StochasticLearner", "Tally"]
+__all__ = [
+    "Ending",
+    "Halted",
+    "Learner",
+    "RestartingLearner",
+    "SolverLearner",
+    "StochasticLearner",
+    "Tally",
+]
 
 
 class Halted(Exception):
@@ -44,10 +52,14 @@ class Learner(Protocol):
         """ρ = 2β/‖w‖; None where it means nothing."""
 
     def measures(self, criterion: float) -> dict[str, float]:
-        """Further entries of a record of the history, from the mean criterion of the epoch."""
+        """Further entries of a record of the history, from the mean criterion of the epoch.
+
+        With an entry ``training_error``, the loop watches this error and returns to the snapshot
+        of the epoch with the lowest one.
+        """
 
     def snapshot(self) -> Any:
-        """A copy of the state, for `restore`."""
+        """A copy of the state, for `restore`; of the weights that the epoch's error belongs to."""
 
     def restore(self, state: Any) -> None:
         """Goes back to a snapshot."""
@@ -63,6 +75,14 @@ class StochasticLearner(Learner, Protocol):
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         """Trains on these examples, one after the other, in place."""
+
+
+@runtime_checkable
+class RestartingLearner(Protocol):
+    """A learner that can try something else when training makes no more progress."""
+
+    def restart(self, best: Any, error: float) -> bool:
+        """Starts again, knowing the best snapshot so far and its error; False if it gives up."""
 
 
 @runtime_checkable

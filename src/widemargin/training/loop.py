@@ -6,7 +6,6 @@ learning rates, stopping rules, Ctrl-C and time limits, history, callbacks.
 """
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,11 +20,13 @@ from widemargin.training.learner import (
     Ending,
     Halted,
     Learner,
+    RestartingLearner,
     SolverLearner,
     StochasticLearner,
     Tally,
 )
-from widemargin.training.report import check_finite, epoch_record, progress_line, warn_unfinished
+from widemargin.training.report import check_finite, epoch_record, progress_line
+from widemargin.training.time_limit import TimeLimit, now
 
 __all__ = [
     "CONVERGENCE",
@@ -35,6 +36,7 @@ __all__ = [
     "Learner",
     "Outcome",
     "Plan",
+    "RestartingLearner",
     "SolverLearner",
     "StochasticLearner",
     "Tally",
@@ -45,6 +47,15 @@ __all__ = [
 
 #: Reasons to stop that mean convergence, unless a model has a stricter rule.
 CONVERGENCE = frozenset({"no_update", "tol", "early_stopping"})
+
+#: What the rule `tol` watches: the first of these that a record of the history has. The epoch with
+#: the lowest error is the best one.
+WATCHED = (
+    ("validation_error",),
+    ("training_error", "criterion"),
+    ("objective",),
+    ("criterion",),
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Plan:
     first_row: int = 0  # examples done of an epoch that an earlier call left unfinished
     tol: float | None = None
     n_iter_no_change: int = 5
-    time_limit: float | None = None
+    limit: TimeLimit = field(default_factory=TimeLimit)
     verbose: int = 0
     convergence: frozenset[str] = CONVERGENCE
 
@@ -89,25 +100,32 @@ class Outcome:
 
 
 class _Patience:
-    """Says when a monitored value has not fallen by `tol` for `n_iter_no_change` epochs."""
+    """Says when no monitored value has fallen by `tol` for `n_iter_no_change` epochs."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.reference = self.best = np.inf
-        self.waited = 0
+        self.references: dict[str, float] = {}
+        self.best, self.waited = np.inf, 0
 
-    def improved(self, value: float) -> bool:
-        """Notes the value of an epoch; True if it is the best so far."""
+    def improved(self, values: dict[str, float]) -> bool:
+        """Notes the values of an epoch; True if the first of them is the best so far."""
+        lowest = {name: self.references.get(name, np.inf) for name in values}
         if self.plan.tol is not None:
-            self.waited = 0 if value < self.reference - self.plan.tol else self.waited + 1
-        self.reference = min(self.reference, value)
-        better = value < self.best
-        self.best = min(self.best, value)
+            fell = any(value < lowest[name] - self.plan.tol for name, value in values.items())
+            self.waited = 0 if fell else self.waited + 1
+        self.references = {name: min(lowest[name], value) for name, value in values.items()}
+        first = next(iter(values.values()))
+        better = first < self.best
+        self.best = min(self.best, first)
         return better
 
     @property
     def exhausted(self) -> bool:
         return self.waited >= self.plan.n_iter_no_change
+
+    def restart(self) -> None:
+        """Waits anew, for progress over the values to come."""
+        self.references, self.waited = {}, 0
 
 
 def train(
@@ -139,9 +157,7 @@ def train(
                 epochs.outcome.reason, epochs.outcome.advice = ending.reason, ending.advice
         else:
             _visit_epochs(learner, plan, epochs)
-    outcome = epochs.finish()
-    warn_unfinished(estimator, plan, outcome)
-    return outcome
+    return epochs.finish()
 
 
 class Epochs:
@@ -168,14 +184,17 @@ class Epochs:
         self.context, self.hook_arguments = context, hook_arguments or {}
         self.outcome, self.open = Outcome(), False
         self._interrupted, self._patience = interrupted, _Patience(plan)
-        self._start = time.perf_counter()
-        self._deadline = np.inf if plan.time_limit is None else self._start + plan.time_limit
+        self._start, self._closing = now(), 0.0  # seconds that the end of an epoch takes
         self._best_state: Any = None
         self._task: Any = None
 
     def stopped(self) -> bool:
         """Whether Ctrl-C or the time limit asks to stop now."""
-        return self._interrupted.is_set() or time.perf_counter() > self._deadline
+        return self._interrupted.is_set() or self._out_of_time()
+
+    def _out_of_time(self) -> bool:
+        """Whether the time that is left is needed to end the epoch."""
+        return now() + self._closing > self.plan.limit.last_work
 
     def begin(self) -> None:
         """Opens the next epoch, unless one is open."""
@@ -194,36 +213,54 @@ class Epochs:
         Returns whether to stop.
         """
         outcome, plan, learner = self.outcome, self.plan, self.learner
-        epoch = plan.first_epoch + outcome.n_iter
+        begun, epoch = now(), plan.first_epoch + outcome.n_iter
         complete = first_row + visited == len(learner.order)
         outcome.n_iter += complete
         outcome.rows_done = 0 if complete else first_row + visited
 
         record = epoch_record(learner, tally, epoch, visited, rate)
-        record["seconds"] = time.perf_counter() - self._start
+        record["seconds"] = now() - self._start
         outcome.history.append(record)
         check_finite(self.estimator, record)
         if plan.verbose:
             print(f"[{type(self.estimator).__name__}] {progress_line(record)}", flush=True)
 
         validated = "validation_error" in record
-        progress = record.get("objective", record["criterion"])
-        if self._patience.improved(record["validation_error"] if validated else progress):
-            outcome.best_iter = outcome.n_iter
-            self._best_state = learner.snapshot() if validated else None
-
+        self._watch(record)
         own_rule = isinstance(learner, SolverLearner) and not validated
         settled = self._patience.exhausted and epoch + 1 >= plan.needed and not own_rule
-        stopped = self._close()
+        stopped, last = self._close(), outcome.n_iter == plan.max_iter
+        self._closing = now() - begun
+        finished = tally.updates == 0 and not plan.decay
+        if finished and not validated:
+            self._best_state = None  # the weights with which no example is wrong
         reason = (
             ("interrupted" if self._interrupted.is_set() else None)
-            or ("time_limit" if not complete or time.perf_counter() > self._deadline else None)
+            or ("time_limit" if not complete or self._out_of_time() else None)
             or ("callback" if stopped else None)
-            or ("no_update" if tally.updates == 0 and not plan.decay else None)
+            or ("no_update" if finished else None)
             or (("early_stopping" if validated else "tol") if settled else None)
         )
+        if reason == "tol" and not last and self._restarted():
+            reason = None
         outcome.reason = reason or outcome.reason
-        return reason is not None or outcome.n_iter == plan.max_iter
+        return reason is not None or last
+
+    def _watch(self, record: dict[str, float]) -> None:
+        """Notes the progress of the epoch, and its weights if they are the best by an error."""
+        watched = next(names for names in WATCHED if names[0] in record)
+        if self._patience.improved({name: record[name] for name in watched}):
+            self.outcome.best_iter = self.outcome.n_iter
+            self._best_state = self.learner.snapshot() if watched[0].endswith("error") else None
+
+    def _restarted(self) -> bool:
+        """Whether the learner tries something else, now that there is no more progress."""
+        again = isinstance(self.learner, RestartingLearner) and self.learner.restart(
+            self._best_state, self._patience.best
+        )
+        if again:
+            self._patience.restart()
+        return again
 
     def _close(self) -> bool:
         """Tells callbacks that the epoch has ended; True if one wants to stop."""
@@ -245,7 +282,7 @@ class Epochs:
         else:
             outcome.best_iter = outcome.n_iter
         outcome.converged = outcome.reason in self.plan.convergence
-        outcome.seconds = time.perf_counter() - self._start
+        outcome.seconds = now() - self._start
         return outcome
 
 

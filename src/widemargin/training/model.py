@@ -22,7 +22,9 @@ from widemargin.inputs.rows import INPUTS, check_indices
 from widemargin.schedules import Schedule, make_schedule
 from widemargin.training.control import interrupt_flag
 from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
+from widemargin.training.report import warn_unfinished
 from widemargin.training.streamed import StreamedModel
+from widemargin.training.time_limit import current_limit, limited
 
 LOOP_CONSTRAINTS: dict[str, Any] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -148,6 +150,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
+    @limited
     def fit(
         self,
         X: ArrayLike,
@@ -197,14 +200,8 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike,
-        *,
-        time_limit: float | None = None,
     ) -> Self:
-        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt.
-
-        `time_limit` holds for this call, beside the model's own.
-        """
-        limits = [limit for limit in (self.time_limit, time_limit) if limit is not None]
+        """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
         context = self._init_callback_context(max_subtasks=int(self.max_iter))
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         arguments = {"X": X, "y": y, "metadata": metadata}
@@ -220,7 +217,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
             first_row=self._rows_done,
             tol=self._tolerance(),
             n_iter_no_change=self.n_iter_no_change,
-            time_limit=min(limits, default=None),
+            limit=current_limit(),
             verbose=self.verbose,
             convergence=self._convergence,
         )
@@ -229,7 +226,12 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         context.call_on_fit_task_end(
             estimator=self, reconstruction_attributes=learner.attributes, **arguments
         )
+        warn_unfinished(self, plan, outcome, *self._to_compare(X, y, sample_weight))
         return self
+
+    def _to_compare(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Any:
+        """Training examples that tell whether a model that was cut off is worse than a constant."""
+        return X, y, sample_weight
 
     def _train_on(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, first: bool) -> Self:
         """One pass over more examples, in the order given: what `partial_fit` does."""
@@ -239,16 +241,19 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
                 "set early_stopping=False, or use fit"
             )
         examples = self._examples(X, y, sample_weight, split=False)
-        learner = self._learner(examples, resume=not first)
-        schedule = self._schedule(online=True)
-        if schedule.epochs is not None:
-            raise ValueError(
-                f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
-                "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
-            )
-        decayed = self._needed_epochs() is not None
-        plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
-        self._conclude(learner, train(self, learner, plan))
+        with interrupt_flag():
+            learner = self._learner(examples, resume=not first)
+            schedule = self._schedule(online=True)
+            if schedule.epochs is not None:
+                raise ValueError(
+                    f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
+                    "has no last epoch; use 'constant', 'decay' or 'invscaling', or fit"
+                )
+            decayed = self._needed_epochs() is not None
+            plan = Plan(max_iter=1, rate=schedule, decay=decayed, first_epoch=self._epochs_done)
+            outcome = train(self, learner, plan)
+            self._conclude(learner, outcome)
+        warn_unfinished(self, plan, outcome)
         return self
 
     # ----------------------------------------------------------------------------- helpers

@@ -4,8 +4,7 @@ A machine that can be on a path is a `CertifiedMachine` with a parameter C. Its 
 handed from one fit to the next.
 """
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -16,6 +15,7 @@ from sklearn.base import clone
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.training.control import interrupt_flag
+from widemargin.training.time_limit import now, share_of_time
 
 __all__ = ["Path", "along", "grid_of", "unfitted"]
 
@@ -40,11 +40,11 @@ class Path:
         values = checked_Cs(Cs)
         order = np.argsort(values, kind="stable")
         found: dict[int, tuple[Any, float]] = {}
-        begin = time.perf_counter()
-        fits = along(model, X, y, values[order], sample_weight)
+        begin = now()
+        fits = along(model, X, y, sample_weight, values[order])
         for number, fitted in zip(order, fits, strict=False):  # an interrupted path is shorter
-            found[int(number)] = fitted, time.perf_counter() - begin
-            begin = time.perf_counter()
+            found[int(number)] = fitted, now() - begin
+            begin = now()
         kept = sorted(found)
         models = [found[number][0] for number in kept]
         seconds = np.array([found[number][1] for number in kept])
@@ -76,12 +76,21 @@ def grid_of(Cs: ArrayLike) -> FloatArray:
 
 
 def along(
-    model: Any, X: ArrayLike, y: ArrayLike, Cs: FloatArray, sample_weight: ArrayLike
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike,
+    Cs: FloatArray,
+    seconds: Callable[[], float | None] = lambda: None,
 ) -> Iterator[Any]:
-    """A fitted copy of the model per C, up to the one that Ctrl-C interrupts."""
+    """A fitted copy of the model per C, up to the one that Ctrl-C interrupts.
+
+    `seconds` gives the share of time of each fit, if there is a limit for all.
+    """
     state = model._path_state(Cs)
     for C in Cs:
-        with interrupt_flag() as interrupted:  # also if it came too late to stop the fit
+        # the flag also if it came too late to stop the fit
+        with interrupt_flag() as interrupted, share_of_time(seconds()):
             model.set_params(C=float(C))._fit_on_path(state, X, y, sample_weight)
         yield copy(model)
         if interrupted.is_set():

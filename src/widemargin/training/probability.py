@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["couple", "fit_sigmoid", "out_of_fold", "sigmoid"]
+__all__ = ["couple", "fit_sigmoid", "folds_of", "out_of_fold", "sigmoid"]
 
 MIN_PROBABILITY = 1e-7  # of a class against another, as in LIBSVM
 MIN_SLOPE = 1e-6  # the smallest max |A f| of a sigmoid without intercept
@@ -257,6 +257,30 @@ def out_of_fold(
     >>> out_of_fold(lambda train, test: np.full(len(test), len(train)), y, n_splits=5)
     array([4., 4., 4., 4., 4.])
     """
+    scores = None
+    for train, test in folds_of(y_codes, weights, n_splits=n_splits, random_state=random_state):
+        result = np.asarray(fit_decision(train, test), dtype=np.float64)
+        if scores is None:
+            scores = np.empty((len(np.asarray(y_codes)), *result.shape[1:]))
+        scores[test] = result
+    assert scores is not None, "no examples"
+    return scores
+
+
+def folds_of(
+    y_codes: ArrayLike,
+    weights: ArrayLike = None,
+    *,
+    n_splits: int = 5,
+    random_state: Any = None,
+) -> list[tuple[IntArray, IntArray]]:
+    """The examples to train on and those to score, sorted, of each fold of `out_of_fold`.
+
+    Examples
+    --------
+    >>> [(len(train), len(test)) for train, test in folds_of(np.array([0, 0, 1, 1]), n_splits=2)]
+    [(2, 2), (2, 2)]
+    """
     if n_splits < 2:
         raise ValueError(f"n_splits={n_splits} leaves nothing to train on; use at least 2")
     y = np.asarray(y_codes)
@@ -272,14 +296,7 @@ def out_of_fold(
             continue
         fold[generator.permutation(members)] = (dealt + np.arange(len(members))) % n_splits
         dealt += len(members)
-
-    scores = None
-    for k in np.unique(fold):
-        train = np.flatnonzero(present & (always | (fold != k)))
-        test = np.flatnonzero(fold == k)
-        result = np.asarray(fit_decision(train, test), dtype=np.float64)
-        if scores is None:
-            scores = np.empty((len(y), *result.shape[1:]))
-        scores[test] = result
-    assert scores is not None, "no examples"
-    return scores
+    return [
+        (np.flatnonzero(present & (always | (fold != k))), np.flatnonzero(fold == k))
+        for k in np.unique(fold)
+    ]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_features, _num_samples, validate_data
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.rows import INPUTS
+from widemargin.training.time_limit import share_of_time
 
 __all__ = [
     "CRITERIA",
@@ -209,7 +210,7 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         return deepcopy(self)
 
     def fit_within(self, seconds: float, X: ArrayLike, **task: Any) -> Self:
-        """As `fit`, but gaters that have a `time_limit` stop after `seconds`, or before.
+        """As `fit`; models of this package inside stop after `seconds`, or before.
 
         Parameters
         ----------
@@ -225,7 +226,8 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         self
             The fitted gater.
         """
-        return self.fit(X, **task)
+        with share_of_time(seconds):
+            return self.fit(X, **task)
 
     def log_posterior(self, X: ArrayLike, log_p: ArrayLike) -> FloatArray:
         """log P(k | x, y) by Bayes' rule (6.5): the weights when the target is known.

@@ -18,11 +18,11 @@ from widemargin.mlp.model import NETWORK_CONSTRAINTS, NetworkModel
 from widemargin.mlp.network import Mixed, NetworkLearner
 from widemargin.training.estimators import Examples, all_or_nothing
 from widemargin.training.model import LOOP_CONSTRAINTS
+from widemargin.training.time_limit import limited
 
 __all__ = ["MLPGater"]
 
 SCHEDULES = ("constant", "invscaling", "linear", "cosine", "one_cycle")
-MIN_FIT_SECONDS = 0.01  # of a fit that starts when the time is over
 
 
 @dataclass
@@ -208,6 +208,7 @@ class MLPGater(NetworkModel, Gater):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
+    @limited
     def fit(
         self,
         X: ArrayLike,
@@ -242,25 +243,7 @@ class MLPGater(NetworkModel, Gater):
             The fitted gater.
         """
         task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
-        return self._fit(X, task, criterion, None)
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    @all_or_nothing
-    def fit_within(
-        self,
-        seconds: float,
-        X: ArrayLike,
-        *,
-        outputs: ArrayLike = None,
-        targets: ArrayLike = None,
-        partition: ArrayLike = None,
-        criterion: str = "tanh_mse",
-        sample_weight: ArrayLike = None,
-    ) -> Self:
-        """As `fit`, in at most `seconds` and `time_limit`; see `Gater.fit_within`."""
-        task = check_gater_examples(X, outputs, targets, criterion, sample_weight)
-        limit = max(seconds, MIN_FIT_SECONDS) if seconds < np.inf else None
-        return self._fit(X, task, criterion, limit)
+        return self._fit(X, task, criterion)
 
     def log_gates(self, X: ArrayLike) -> FloatArray:
         """Logarithms of `gates`, accurate even where the gates underflow.
@@ -280,9 +263,7 @@ class MLPGater(NetworkModel, Gater):
 
     # ----------------------------------------------------------------------------- helpers
 
-    def _fit(
-        self, X: ArrayLike, task: GaterExamples, criterion: str, time_limit: float | None
-    ) -> Self:
+    def _fit(self, X: ArrayLike, task: GaterExamples, criterion: str) -> Self:
         given, n_experts = X, task.outputs.shape[1]
         resume = self.warm_start and self._can_resume(X, n_experts)
         X = self._check_X(X, reset=not resume)
@@ -295,7 +276,7 @@ class MLPGater(NetworkModel, Gater):
         order = counted_rows(X.shape[0], weights)
         examples = MixedExamples(X, y, weights, order, experts=task.outputs, criterion=criterion)
         learner = self._learner(examples, resume=resume)
-        return self._run(learner, given, y, weights, time_limit=time_limit)
+        return self._run(learner, given, y, weights)
 
     def _learner(self, examples: Examples, *, resume: bool) -> NetworkLearner:
         return self._stochastic_learner(examples, resume=resume)

@@ -18,6 +18,7 @@ from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.model import HARD_CONSTRAINTS, HardMixture
 from widemargin.mixtures.hard.targets import Targets
+from widemargin.mixtures.hard.tuning import DEFAULT_C
 from widemargin.svm.svc import SVC
 from widemargin.training.estimators import IterativeClassifier
 from widemargin.training.model import Examples
@@ -39,9 +40,10 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
     Parameters
     ----------
     expert : estimator, default=None
-        A classifier with `decision_function` or `predict_proba`; None means `SVC`. Models with
-        `partial_fit` and `warm_start`, such as `MLPClassifier` and `SimpleMLPClassifier`, resume
-        from the last iteration; others are trained from scratch.
+        A classifier with `decision_function` or `predict_proba`; None means ``SVC(C=10)`` with a
+        γ that `fit` chooses (see Notes). Models with `partial_fit` and `warm_start`, such as
+        `MLPClassifier` and `SimpleMLPClassifier`, resume from the last iteration; others are
+        trained from scratch.
     gater : {"mlp", "local", "uniform"}, gater or estimator, default="mlp"
         "mlp" is `MLPGater`, trained on the output of the mixture with the experts fixed (Algorithm
         6.1). "local" is `GaussianGater`, a density per expert and Bayes' rule (Algorithm 6.2).
@@ -50,7 +52,7 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         the best expert.
     n_experts : int or "auto", default="auto"
         The number of experts, K. "auto" gives each expert about 2,000 examples.
-    max_iter : int, default=5
+    max_iter : int, default=3
         Iterations of the outer loop. Training stops early if no example changes its expert.
     criterion : {"auto", "tanh_mse", "likelihood"}, default="auto"
         What the gater minimises: "tanh_mse", the squared error of tanh f(x), for experts with
@@ -97,8 +99,9 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         By how much the criterion, or the validation error, must fall to count as progress. None
         never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which training stops. The experts of the first iteration are always trained;
-        in a later one, experts that were not reached stay as they were.
+        Seconds after which training stops. Experts, their outputs and the gater have shares of the
+        time; experts and gaters of other packages cannot be stopped. An iteration that would not
+        end in time is not begun.
     warm_start : bool, default=False
         Whether `fit` resumes with more iterations, on the same examples. With an int as
         `random_state`, two fits of two iterations give the same result as one fit of four.
@@ -120,6 +123,8 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         The gater, for scaled inputs.
     n_experts_ : int
         The number of experts, K.
+    expert_params_ : dict
+        C and γ of the experts, if `expert` is None.
     feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         What is subtracted from inputs, and what they are then divided by.
     partition_ : ndarray of shape (n_samples,)
@@ -153,6 +158,12 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
 
     Notes
     -----
+    Without an `expert`, γ is chosen on eight regions of the data, balls around examples that hold
+    1,000 training examples each: a third as many other examples, in the same balls, count the
+    errors. The search starts at four times γ = "scale" and follows the falling errors, in factors
+    of four and then of two. It takes about as long as training ten experts, and at most a tenth
+    of `time_limit`.
+
     With probabilities, let :math:`J = -\sum_l \log P(y_l, k_l | x_l)`, where :math:`k_l` is the
     expert to whose subset example l belongs. J is an upper bound of the negative log-likelihood of
     the mixture. Training an expert or a local gater to its optimum never raises J, nor does
@@ -190,7 +201,7 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         gater: Any = "mlp",
         *,
         n_experts: int | str = "auto",
-        max_iter: int = 5,
+        max_iter: int = 3,
         criterion: str = "auto",
         first_partition: str = "random",
         balance: float | None = 1.0,
@@ -259,9 +270,9 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         p = self._mixture(X)
         return np.asarray(p / p.sum(1, keepdims=True))
 
-    def _default_expert(self) -> Any:
+    def _default_expert(self, spread: float = 1.0) -> Any:
         several = hasattr(self, "classes_") and len(self.classes_) > 2
-        return SVC(multi_class="ovr" if several else "ovo")
+        return SVC(C=DEFAULT_C, multi_class="ovr" if several else "ovo")
 
     def _output_kind(self, expert: Any, gater: Gater) -> str:
         if self.criterion != "auto":

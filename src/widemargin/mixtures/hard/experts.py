@@ -31,6 +31,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.threads import thread_count
 from widemargin.training.estimators import IterativeClassifier
 from widemargin.training.probability import fit_sigmoid, sigmoid
+from widemargin.training.time_limit import share_of_time
 
 __all__ = [
     "ConstantExpert",
@@ -106,29 +107,37 @@ class Subset:
     platt: bool
 
 
-def fit_expert(template: Any, subset: Subset | None, former: Any = None) -> Any:
+def fit_expert(
+    template: Any, subset: Subset | None, former: Any = None, seconds: float | None = None
+) -> Any:
     """An expert trained on its subset; training resumes from the `former` one where it can.
 
-    Without a subset, the former expert is returned.
+    Without a subset, the former expert is returned, and so it is if the new one starts afresh and
+    is cut off after this many seconds.
     """
     if subset is None:
         return former
     X, y, weights = subset.X, subset.y, subset.weights
     if subset.classification and len(np.unique(y)) == 1:
         return ConstantExpert().fit(X, y)
+    before = former
     if isinstance(former, PlattExpert):
         former = former.expert
-    if _can_resume(former, y, subset.classification):
+    if resumes := _can_resume(former, y, subset.classification):
         expert = deepcopy(former)  # the former one may still be needed
     else:
         expert = clone(template)
         if y.ndim == 2 and not get_tags(expert).target_tags.multi_output:
             expert = MultiOutputRegressor(expert)
         expert.set_params(**_open_parameters(expert, subset.seed))
-    if weights is None:
-        expert.fit(X, y)
-    else:
-        expert.fit(X, y, sample_weight=weights)
+    with share_of_time(seconds):
+        if weights is None:
+            expert.fit(X, y)
+        else:
+            expert.fit(X, y, sample_weight=weights)
+    cut_off = getattr(expert, "stop_reason_", "") == "time_limit"
+    if cut_off and before is not None and not resumes:
+        return before
     return PlattExpert(expert).calibrate(X, y, weights) if subset.platt else expert
 
 

@@ -11,7 +11,6 @@ for the expert :math:`k_l` of each example: (6.6) and (6.7).
 """
 
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,20 +18,34 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import ExampleBlock, error_variances
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert, in_parallel
 from widemargin.mixtures.hard.partition import assign, subset_limit
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.training.control import interrupt_flag
-from widemargin.training.loop import Tally
+from widemargin.training.loop import Halted, Tally
 from widemargin.training.model import Examples
+from widemargin.training.time_limit import current_limit, fixed_shares, now
 
-__all__ = ["MixtureLearner", "MixtureSettings", "MixtureState", "Stopwatch"]
+__all__ = ["MixtureLearner", "MixtureSettings", "MixtureState", "OutOfTime", "Stopwatch"]
+
+# Of the time that is left when a phase begins, what it may take; the rest is for later phases.
+EXPERTS_SHARE, OUTPUTS_SHARE, GATER_SHARE = 0.55, 0.4, 0.6
+ASSIGNMENT_EFFORT = 2.0  # of assigning examples, relative to their gates
+TIMED_ROWS = 500  # whose outputs tell how many rows there is time for
+
+
+class OutOfTime(Halted):
+    """There is no time for another iteration."""
+
+    reason = "time_limit"
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,6 @@ class MixtureSettings:
     gate_tolerance: float  # sum of the gates that a prediction may leave out
     n_jobs: int | None
     seed: int
-    deadline: float  # of time.perf_counter
 
     def expert_seeds(self, n_experts: int) -> IntArray:
         return np.random.RandomState(self.seed).randint(2**31 - 1, size=n_experts)
@@ -79,9 +91,9 @@ class Stopwatch:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start = now()
         yield
-        self.seconds[f"{name}_seconds"] = time.perf_counter() - start
+        self.seconds[f"{name}_seconds"] = now() - start
 
 
 class MixtureLearner:
@@ -101,21 +113,22 @@ class MixtureLearner:
         if len(self.order) < examples.X.shape[0]:
             self.block = self.block.take(self.order)
         self.iteration_measures: dict[str, float] = {}
+        self.seconds = 0.0  # of the last iteration
 
     # ------------------------------------------------------------------------- one iteration
 
     def visit(self, order: IntArray, rate: float) -> Tally:
+        if self.seconds > current_limit().left:
+            raise OutOfTime
+        begun = now()
         state, settings, partition = self.state, self.settings, self.state.next_partition
         watch = Stopwatch()
         with watch.phase("experts"):
             members = self._train(partition)
-        rows = self._gater_rows(state.gater)
-        block, own = self.block, partition[rows]
-        if len(rows) < len(block):
-            block = block.take(rows)
         experts = self._experts(members)
         with watch.phase("outputs"):
-            outputs = block.outputs(experts)
+            rows, block, outputs = self._outputs(experts)
+        own = partition[rows]
         variances = None
         if block.targets.output_kind == "value" and state.gater.local:
             sums = block.own_squared_errors(outputs, own)
@@ -125,7 +138,7 @@ class MixtureLearner:
         with watch.phase("gater"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the next iteration continues
             gater.fit_within(
-                settings.deadline - time.perf_counter(),
+                GATER_SHARE * current_limit().left,
                 block.X,
                 outputs=outputs,
                 targets=block.targets.columns,
@@ -133,16 +146,47 @@ class MixtureLearner:
                 criterion=settings.criterion,
                 sample_weight=block.weights,
             )
-        log_joint = gater.log_joint(self.block.X)  # log P(k | x), or log P(x, k)
         self.state = MixtureState(members, gater, partition, partition, state.iteration + 1)
-        tally, measures = block.measure(
-            outputs, log_p, log_joint[rows], own, experts, settings.gate_tolerance
-        )
-        with watch.phase("assignment"):
-            self.state.next_partition = self._assign(log_joint, log_p)
+        some, log_joint = self._log_joint(gater, rows, block)  # log P(k | x), or log P(x, k)
+        tally, measures = block.measure(outputs, log_p, some, own, experts, settings.gate_tolerance)
+        if log_joint is None:  # there is no time for another iteration
+            moved = np.count_nonzero(some.argmax(axis=1) != own)
+        else:
+            with watch.phase("assignment"):
+                self.state.next_partition = self._assign(log_joint, log_p)
+            moved = np.count_nonzero(self.state.next_partition != partition)
         self.iteration_measures = watch.seconds | measures
-        moved = np.count_nonzero(self.state.next_partition != partition)
+        self.seconds = np.inf if log_joint is None else now() - begun
         return tally._replace(updates=int(moved))
+
+    def _log_joint(
+        self, gater: Gater, rows: IntArray, block: ExampleBlock
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Of the gater's examples, and of all of them if there is time to assign them."""
+        limit = current_limit()
+        if not limit.finite or len(rows) == len(self.block):
+            everything = gater.log_joint(self.block.X)
+            return everything[rows], everything
+        begun = now()
+        some = gater.log_joint(block.X)
+        predicted = ASSIGNMENT_EFFORT * (now() - begun) * len(self.block) / len(rows)
+        return some, gater.log_joint(self.block.X) if predicted < limit.left else None
+
+    def _outputs(self, experts: Experts) -> tuple[IntArray, ExampleBlock, NDArray[np.float32]]:
+        """The experts' outputs: for the gater's examples, or as many as there is time for."""
+        rows, limit = self._gater_rows(self.state.gater), current_limit()
+        if limit.finite and len(rows) > TIMED_ROWS:
+            random = np.random.RandomState((self.settings.seed + self.state.iteration) % 2**32)
+            order, begun = random.permutation(rows), now()
+            self.block.take(np.sort(order[:TIMED_ROWS])).outputs(experts)
+            each = (now() - begun) / TIMED_ROWS
+            X_val = self.examples.X_val
+            scored = 0 if X_val is None else X_val.shape[0]  # after this iteration
+            most = int(OUTPUTS_SHARE * limit.left / max(each, 1e-12)) - scored
+            if most < len(rows):
+                rows = np.sort(order[: max(most, TIMED_ROWS)])
+        block = self.block if len(rows) == len(self.block) else self.block.take(rows)
+        return rows, block, block.outputs(experts)
 
     def _train(self, partition: IntArray) -> list[Any]:
         """Step 2: the experts, each on its subset, in parallel."""
@@ -153,16 +197,20 @@ class MixtureLearner:
         by_expert = self.order[np.argsort(partition, kind="stable")]
         ends = np.cumsum(np.bincount(partition, minlength=self.n_experts))
 
+        limit = current_limit()
+        sizes = np.diff(ends, prepend=0).tolist()
+        shares = fixed_shares(sizes, EXPERTS_SHARE * limit.left, thread_count(settings.n_jobs))
+
         def calls(interrupted: threading.Event) -> Iterator[Any]:
             """Sends each worker the rows of its expert only; a stopped fit keeps old experts."""
             for k in range(self.n_experts):
                 rows = by_expert[ends[k - 1] if k else 0 : ends[k]]
-                stopped = interrupted.is_set() or time.perf_counter() > settings.deadline
+                stopped = interrupted.is_set() or limit.left == 0.0
                 subset = None
                 if former[k] is None or (len(rows) and not stopped):
                     own = None if weights is None else weights[rows]
                     subset = Subset(X[rows], settings.labels[rows], own, int(seeds[k]), **kind)
-                yield delayed(fit_expert)(settings.expert, subset, former[k])
+                yield delayed(fit_expert)(settings.expert, subset, former[k], shares[k])
 
         with interrupt_flag() as interrupted:
             return in_parallel(calls(interrupted), settings.n_jobs)
@@ -187,6 +235,8 @@ class MixtureLearner:
             return self.state.partition
         scores = log_joint
         if self.settings.posterior and log_p is not None:
+            if len(log_p) < len(log_joint):  # there was no time for all
+                return self.state.partition
             scores = log_joint + log_p
         limit = subset_limit(len(self.order), self.n_experts, self.settings.balance)
         return assign(scores, np.full(self.n_experts, limit))

@@ -1,6 +1,5 @@
 """What hard mixtures share: parameters, initial states, resuming, the outputs of the mixture."""
 
-import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -25,13 +24,17 @@ from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings, Mi
 from widemargin.mixtures.hard.partition import clustered_partition, random_partition
 from widemargin.mixtures.hard.targets import Targets
 from widemargin.mixtures.hard.tuning import (
+    GAMMA_SHARE,
     ParameterSearch,
+    candidates,
+    expert_with_gamma,
     find_regions,
     gater_candidates,
     is_tunable,
 )
 from widemargin.svm.kernel_source import resolve_gamma
 from widemargin.training.model import LOOP_CONSTRAINTS, Examples, IterativeModel
+from widemargin.training.time_limit import current_limit, share_of_time
 
 __all__ = ["HARD_CONSTRAINTS", "HardMixture"]
 
@@ -66,8 +69,8 @@ class HardMixture(IterativeModel):
     # ------------------------------------------------------------ what a mixture must provide
 
     @abstractmethod
-    def _default_expert(self) -> Any:
-        """The expert if none is given."""
+    def _default_expert(self, spread: float = 1.0) -> Any:
+        """The expert if none is given, for targets of this standard deviation."""
 
     @abstractmethod
     def _output_kind(self, expert: Any, gater: Gater) -> str:
@@ -114,7 +117,6 @@ class HardMixture(IterativeModel):
         return checked
 
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
-        started = time.perf_counter()
         if not resume:
             sparse = sp.issparse(examples.X)
             self._keep_scaling(Scaling.measured(self.scaling, examples.X, centre=not sparse))
@@ -122,18 +124,27 @@ class HardMixture(IterativeModel):
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)
         gater = self._gater_template(self.gater)
-        kind, settings = self._settings(gater, started, weighted=examples.weights is not None)
+        kind, settings = self._settings(gater, weighted=examples.weights is not None)
         targets = self._targets(kind, examples)
         settings = replace(settings, labels=targets.labels)
+        if self.expert is None:
+            expert = self._default_expert(targets.spread)
+            expert.set_params(**(self._kept_expert() if resume else {}))
+            settings = replace(settings, expert=expert)
         if resume:
             return MixtureLearner(examples, self._resumed(examples), targets, settings)
         if self.tune is not None:
-            settings, gater = self._tuned(examples, targets, settings, gater)
+            with share_of_time(current_limit().left / 2):
+                settings, gater = self._tuned(examples, targets, settings, gater)
+        elif self.expert is None:
+            seconds = GAMMA_SHARE * current_limit().left
+            expert = expert_with_gamma(settings, examples, targets, seconds)
+            settings = replace(settings, expert=expert)
+        if self.expert is None:
+            self._keep_expert(settings.expert)
         return MixtureLearner(examples, self._first_state(examples, gater), targets, settings)
 
-    def _settings(
-        self, gater: Gater, started: float, *, weighted: bool
-    ) -> tuple[str, MixtureSettings]:
+    def _settings(self, gater: Gater, *, weighted: bool) -> tuple[str, MixtureSettings]:
         """The kind of the experts' outputs, and what stays the same over the iterations."""
         expert = self._expert_template()
         kind = self._output_kind(expert, gater)
@@ -151,39 +162,43 @@ class HardMixture(IterativeModel):
             gate_tolerance=self.gate_tolerance,
             n_jobs=self.n_jobs,
             seed=self._seed(),
-            deadline=np.inf if self.time_limit is None else started + self.time_limit,
         )
 
     def _tuned(
         self, examples: Examples, targets: Targets, settings: MixtureSettings, gater: Gater
     ) -> tuple[MixtureSettings, Gater]:
-        """The expert and the gater with the lowest validation errors, in half of the time."""
+        """The expert and the gater with the lowest validation errors."""
         assert examples.y_val is not None
-        now = time.perf_counter()
-        search = ParameterSearch(now + (settings.deadline - now) / 2, self.n_jobs)
+        search = ParameterSearch(self.n_jobs)
         expert = settings.expert
         if is_tunable(expert):
             rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))
-            kind = "margin" if settings.platt else targets.output_kind
-            validation = replace(targets, output_kind=kind, y=examples.y_val)
-            regions = find_regions(examples, settings.labels, validation, rows)
-            gamma_scale = resolve_gamma("scale", examples.X)
-            expert = search.best_expert(expert, regions, gamma_scale, settings.classes)
+            regions = find_regions(examples, targets, rows, platt=settings.platt)
+            scale = resolve_gamma("scale", examples.X)
+            gammas, Cs = candidates(expert, scale, default=self.expert is None)
+            expert = search.best_expert(expert, regions, gammas, Cs, settings.classes)
             settings = replace(settings, expert=expert)
-        candidates = gater_candidates(self.gater) if isinstance(self.gater, str) else []
-        if candidates:
+        gaters = gater_candidates(self.gater) if isinstance(self.gater, str) else []
+        if gaters:
 
             def learner(gater: Gater) -> MixtureLearner:
                 state = self._first_state(examples, self._gater_template(gater))
                 return MixtureLearner(examples, state, targets, settings)
 
-            best = search.best_gater(candidates, learner)
+            best = search.best_gater(gaters, learner)
             gater = self._gater_template(best)
             self.best_params_ = {"expert": expert, "gater": best}
         else:
             self.best_params_ = {"expert": expert}
         self.tuning_ = [asdict(trial) for trial in search.trials]
         return settings, gater
+
+    def _keep_expert(self, expert: Any) -> None:
+        self.expert_params_ = {name: getattr(expert, name) for name in ("C", "gamma")}
+
+    def _kept_expert(self) -> dict[str, Any]:
+        """Parameters of the default expert; models of earlier versions had those of `SVC`."""
+        return getattr(self, "expert_params_", {"C": 1.0, "gamma": "scale"})
 
     def _expert_template(self) -> Any:
         return self._default_expert() if self.expert is None else self.expert

@@ -9,11 +9,14 @@ from widemargin.inputs.labels import target_moments
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.model import HARD_CONSTRAINTS, HardMixture
 from widemargin.mixtures.hard.targets import Targets
+from widemargin.mixtures.hard.tuning import DEFAULT_C
 from widemargin.svm.svr import SVR
 from widemargin.training.estimators import IterativeRegressor
 from widemargin.training.model import Examples
 
 __all__ = ["HardMixtureRegressor"]
+
+DEFAULT_TUBE = 0.1  # ε of experts that are not given, in units of the targets' spread
 
 
 class HardMixtureRegressor(HardMixture, IterativeRegressor):
@@ -24,8 +27,10 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     Parameters
     ----------
     expert : estimator, default=None
-        A regressor; None means `SVR`. Models with `partial_fit` and `warm_start`, such as
-        `MLPRegressor`, resume from the last iteration; others are trained from scratch.
+        A regressor; None means `SVR` with C = 10 s and ε = 0.1 s, where s is the standard
+        deviation of y, and a γ that `fit` chooses as in `HardMixtureClassifier`. Models with
+        `partial_fit` and `warm_start`, such as `MLPRegressor`, resume from the last iteration;
+        others are trained from scratch.
     gater : {"mlp", "local", "uniform"}, gater or estimator, default="mlp"
         "mlp" is `MLPGater`, trained on the output of the mixture with the experts fixed (Algorithm
         6.1). "local" is `GaussianGater`, a density per expert and Bayes' rule (Algorithm 6.2).
@@ -34,7 +39,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         the best expert.
     n_experts : int or "auto", default="auto"
         The number of experts, K. "auto" gives each expert about 2,000 examples.
-    max_iter : int, default=5
+    max_iter : int, default=3
         Iterations of the outer loop. Training stops early if no example changes its expert.
     criterion : {"auto", "mse"}, default="auto"
         What the gater minimises: the squared error, relative to the variance of the targets.
@@ -75,8 +80,9 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         By how much the criterion, or the validation error, must fall to count as progress. None
         never stops for lack of progress.
     time_limit : float or None, default=None
-        Seconds after which training stops. The experts of the first iteration are always trained;
-        in a later one, experts that were not reached stay as they were.
+        Seconds after which training stops. Experts, their outputs and the gater have shares of the
+        time; experts and gaters of other packages cannot be stopped. An iteration that would not
+        end in time is not begun.
     warm_start : bool, default=False
         Whether `fit` resumes with more iterations, on the same examples. With an int as
         `random_state`, two fits of two iterations give the same result as one fit of four.
@@ -97,6 +103,8 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         The gater, for scaled inputs.
     n_experts_ : int
         The number of experts, K.
+    expert_params_ : dict
+        C and γ of the experts, if `expert` is None.
     feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         What is subtracted from inputs, and what they are then divided by.
     partition_ : ndarray of shape (n_samples,)
@@ -157,7 +165,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
         gater: Any = "mlp",
         *,
         n_experts: int | str = "auto",
-        max_iter: int = 5,
+        max_iter: int = 3,
         criterion: str = "auto",
         first_partition: str = "random",
         balance: float | None = 1.0,
@@ -203,8 +211,8 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     def _scores(self, X: ArrayLike) -> FloatArray:
         return self._mixture(X)
 
-    def _default_expert(self) -> Any:
-        return SVR()
+    def _default_expert(self, spread: float = 1.0) -> Any:
+        return SVR(C=DEFAULT_C * spread, epsilon=DEFAULT_TUBE * spread)
 
     def _output_kind(self, expert: Any, gater: Gater) -> str:
         return "value"

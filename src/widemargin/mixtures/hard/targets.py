@@ -53,6 +53,13 @@ class Targets:
             return self.y.reshape(len(self.y), -1)
         return np.where(self.y[:, None] == np.arange(self.n_classes), 1.0, -1.0)
 
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the values, in the mean over targets; 1 for classes."""
+        if self.error_scale is None:
+            return 1.0
+        return float(np.sqrt(np.mean(1.0 / (len(self.error_scale) * self.error_scale))))
+
     def criterion_and_errors(self, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Criterion and error of each example, for outputs of a mixture."""
         if self.output_kind == "value":

@@ -30,7 +30,9 @@ from widemargin.mixtures.soft.criteria import MIN_LOG_VARIANCE, Likelihood, log_
 from widemargin.mixtures.soft.mixture import SoftLearner, SoftMixture
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
+from widemargin.training.time_limit import current_limit, fixed_shares, now, share_of_time
 
+EXPERTS_SHARE = 0.6  # of the time that is left, for experts that are estimators
 LBFGS_STEPS = 20  # per M step, which starts from the last parameters
 FIRST_LOGIT_SPREAD = 3.0  # standard deviation of the softmax inputs of the first gates
 UNIFORM_FRACTION = 0.01  # of each first posterior that is the same for all experts
@@ -128,8 +130,11 @@ class EMLearner(SoftLearner):
             targets: ArrayLike = self.y.astype(np.intp)
         else:
             targets = self.y[:, 0] if self.y.shape[1] == 1 else self.y
-        Parallel(thread_count(self.n_jobs, len(experts)), require="sharedmem")(
-            delayed(_fit_expert)(expert, self.X, targets, weights[:, k])
+        threads = thread_count(self.n_jobs, len(experts))
+        left = EXPERTS_SHARE * current_limit().left
+        shares = fixed_shares([1.0] * len(experts), left, threads)
+        Parallel(threads, require="sharedmem")(
+            delayed(_fit_expert)(expert, self.X, targets, weights[:, k], shares[k])
             for k, expert in enumerate(experts)
             if weights[:, k].sum() > MIN_WEIGHT_FRACTION * weights.sum()
         )
@@ -149,12 +154,19 @@ class EMLearner(SoftLearner):
         layout = self.mixture.layout
         least = np.full(layout.n_parameters, -np.inf)
         layout.views(least)["log_variance"][...] = MIN_LOG_VARIANCE
+        last_work = current_limit().last_work
+
+        def stop_in_time(_: FloatArray) -> None:
+            if now() > last_work:
+                raise StopIteration
+
         self.mixture.parameters = minimize(
             self._objective,
             self.mixture.parameters,
             jac=True,
             method="L-BFGS-B",
             bounds=Bounds(least, np.inf),
+            callback=stop_in_time,
             options={"maxiter": LBFGS_STEPS},
         ).x
 
@@ -205,5 +217,8 @@ class EMLearner(SoftLearner):
         return super().attributes() | {"n_updates_": self.updates}
 
 
-def _fit_expert(expert: Any, X: ArrayLike, y: ArrayLike, weights: FloatArray) -> None:
-    expert.fit(X, y, sample_weight=weights)
+def _fit_expert(
+    expert: Any, X: ArrayLike, y: ArrayLike, weights: FloatArray, seconds: float
+) -> None:
+    with share_of_time(seconds):
+        expert.fit(X, y, sample_weight=weights)
