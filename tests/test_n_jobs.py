@@ -108,7 +108,8 @@ def assert_same(a, b, place):
         for i, (one, other) in enumerate(zip(a, b, strict=True)):
             assert_same(one, other, f"{place}[{i}]")
     elif sp.issparse(a):
-        assert_same(vars(a), vars(b), place)
+        parts = [[m.data, m.indices, m.indptr, m.shape] for m in (a, b)]
+        assert_same(*parts, place)
     elif isinstance(a, (np.ndarray, np.generic, float)):
         assert_array_equal(a, b, err_msg=place)
     elif hasattr(a, "__dict__") and not callable(a):
