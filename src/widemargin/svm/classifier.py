@@ -158,7 +158,7 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
     def _weights_of_inputs(self) -> FloatArray:
         if self._n_rows == 1 or self._one_against_rest:
             return super()._weights_of_inputs()
-        found = [self.dual_coef_[:, part] @ self.support_vectors_[part] for part in self._parts]
+        found = [self._combined(part) for part in self._parts]
         return np.array([found[i][j - 1] + found[j][i] for i, j in self._pairs])
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
@@ -237,8 +237,8 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
         def fit_decision(train: IntArray, test: IntArray) -> FloatArray:
             tasks = self._tasks(y, weights, train)
             fold = copy(self)
-            found = self._assemble(y, tasks, self._solve(X, tasks, options, quiet))
-            fold.__dict__.update(found, support_vectors_=self._vectors(X, found["support_"]))
+            found = self._expansion(X, y, tasks, self._solve(X, tasks, options, quiet))
+            fold.__dict__.update(found)
             return fold._outputs(_safe_indexing(X, test))
 
         scores = out_of_fold(fit_decision, y, weights, random_state=self.random_state)

@@ -9,6 +9,7 @@ import numpy as np
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import counted_rows
+from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import Problem, certify, feasible_start
@@ -62,7 +63,10 @@ class KernelProblems(ProblemSet):
         rows = counted_rows(len(targets), weights)
         self.tasks: list[Task] = machine._tasks(targets, weights, rows)
         self.initial: list[FloatArray] | None = None
-        machine._resolve_kernel(X, max(float(task.problem.upper.max()) for task in self.tasks))
+        if path is None or path.solver is None:  # once for all C of a path
+            warn_if_unscaled(machine, X)
+        upper = max(float(task.problem.upper.max()) for task in self.tasks)
+        machine._resolve_kernel(X, weights, upper)
 
     def resume(self, before: Mapping[str, Any]) -> bool:
         if "dual_coef_" not in before:
@@ -96,8 +100,10 @@ class KernelProblems(ProblemSet):
         return solutions
 
     def attributes(self, solutions: Sequence[Solution]) -> dict[str, Any]:
-        found: dict[str, Any] = self.machine._assemble(self.targets, self.tasks, solutions)
-        return {**found, "support_vectors_": self.machine._vectors(self.X, found["support_"])}
+        found: dict[str, Any] = self.machine._expansion(
+            self.X, self.targets, self.tasks, solutions
+        )
+        return found
 
     def finish(self, control: Control) -> None:
         self.machine._fit_probabilities(self.X, self.targets, self.weights, self.options, control)
@@ -145,6 +151,7 @@ def solve_all(
     at_once = min(options.threads, len(tasks)) if small else 1
     if at_once > 1:
         options = options.shared(at_once)
+    inputs = kernel.inputs(X)
 
     def one(number: int) -> Solution:
         task, reason = tasks[number], control.reason()
@@ -164,7 +171,7 @@ def solve_all(
         if state is not None and state.kernel != kernel:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
-            source, diagonal = kernel.over(X, task.ids)
+            source, diagonal = kernel.over(inputs, task.ids)
         threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
         return solve(
             source,

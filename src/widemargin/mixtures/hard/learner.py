@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.kernels import UnscaledInputsWarning
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import ExampleBlock, error_variances
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert, in_parallel
@@ -164,8 +165,9 @@ class MixtureLearner:
                     subset = Subset(X[rows], settings.labels[rows], own, int(seeds[k]), **kind)
                 yield delayed(fit_expert)(settings.expert, subset, former[k])
 
-        with interrupt_flag() as interrupted:
-            return in_parallel(calls(interrupted), settings.n_jobs)
+        with warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning):
+            with interrupt_flag() as interrupted:
+                return in_parallel(calls(interrupted), settings.n_jobs)
 
     def _experts(self, members: list[Any]) -> Experts:
         targets, settings = self.targets, self.settings
