@@ -58,9 +58,7 @@ class Inputs:
         return cls(K, None, np.diagonal(K).copy(), None, np.arange(len(K)))
 
     @classmethod
-    def of(
-        cls, X: ArrayLike, centre: FloatArray | None = None
-    ) -> "Inputs":
+    def of(cls, X: ArrayLike, centre: FloatArray | None = None) -> "Inputs":
         """Examples in float64; sparse ones stand for x + c, if there is a centre c."""
         if not sp.issparse(X):
             x = np.asarray(X, dtype=np.float64)
@@ -94,7 +92,6 @@ class Inputs:
         elif other.centre is not None:
             inner += (self.x @ other.centre)[:, None]
         return inner
-
 
     def squared_distances(self, other: "Inputs", gamma: float) -> FloatArray:
         """‖x − x'‖² for every pair, exact enough for a kernel with this γ."""

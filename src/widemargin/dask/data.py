@@ -7,7 +7,6 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
-import scipy.sparse as sp
 from dask import delayed
 from sklearn.base import is_classifier
 

@@ -264,17 +264,18 @@ def _scaled(X: ArrayLike, offset: FloatArray, scale: FloatArray) -> ArrayLike:
     """(X − offset)/scale in float64; sparse columns with an offset are stored in full."""
     if not sp.issparse(X):
         return np.asarray((X - offset) / scale)
-    X, full = canonical(X), np.flatnonzero(offset)
-    count, width = X.shape
+    X, full, count = canonical(X), np.flatnonzero(offset), X.shape[0]
     starts, stored = X.indptr, X.data / scale[X.indices]
-    kept = offset[X.indices] == 0
-    if np.all(kept) and not len(full):
+    if not len(full):
         return type(X)((stored, X.indices, starts), shape=X.shape)
-    starts = np.concatenate([[0], np.cumsum(kept)])[starts]
+    kept = offset[X.indices] == 0
+    index = np.int32 if X.nnz + count * len(full) < 2**31 else np.int64
+    starts = np.concatenate([[0], np.cumsum(kept)])[starts].astype(index)
     rest = type(X)((stored[kept], X.indices[kept], starts), shape=X.shape)
     columns = (X[:, full].toarray() - offset[full]) / scale[full]
-    starts = np.arange(0, columns.size + 1, max(1, len(full)))
-    return rest + type(X)((columns.ravel(), np.tile(full, count), starts), shape=(count, width))
+    places = np.tile(full.astype(index), count)
+    starts = np.arange(0, columns.size + 1, len(full), dtype=index)
+    return rest + type(X)((columns.ravel(), places, starts), shape=X.shape)
 
 
 def filled_columns(X: ArrayLike, order: IntArray, weights: FloatArray | None) -> FloatArray:

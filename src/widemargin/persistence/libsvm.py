@@ -89,8 +89,8 @@ def save_libsvm(model: Any, path: PathLike) -> None:
         )
     if getattr(model, "scaling", None) is not None:
         raise ValueError(
-            f"LIBSVM's files do not hold scaling={model.scaling!r}; fit with scaling=None to inputs "
-            "that are scaled before, for example in a pipeline"
+            f"LIBSVM's files cannot hold scaling={model.scaling!r}; scale the inputs before fit, "
+            "for example in a pipeline, and use scaling=None"
         )
     kernel, used = names[model.kernel]
     values = {"degree": model.degree, "gamma": float(model._gamma), "coef0": float(model.coef0)}

@@ -100,9 +100,7 @@ class KernelProblems(ProblemSet):
         return solutions
 
     def attributes(self, solutions: Sequence[Solution]) -> dict[str, Any]:
-        found: dict[str, Any] = self.machine._expansion(
-            self.X, self.targets, self.tasks, solutions
-        )
+        found: dict[str, Any] = self.machine._expansion(self.X, self.targets, self.tasks, solutions)
         return found
 
     def finish(self, control: Control) -> None:

@@ -165,9 +165,9 @@ class MixtureLearner:
                     subset = Subset(X[rows], settings.labels[rows], own, int(seeds[k]), **kind)
                 yield delayed(fit_expert)(settings.expert, subset, former[k])
 
-        with warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning):
-            with interrupt_flag() as interrupted:
-                return in_parallel(calls(interrupted), settings.n_jobs)
+        quiet = warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning)
+        with quiet, interrupt_flag() as interrupted:
+            return in_parallel(calls(interrupted), settings.n_jobs)
 
     def _experts(self, members: list[Any]) -> Experts:
         targets, settings = self.targets, self.settings
