@@ -135,7 +135,7 @@ void bind_kernel(nb::module_& m) {
             return d;
         });
     m.def("pack_examples", &pack_examples, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a,
-          "double_precision"_a.none(), "sets"_a, "centre"_a.none() = nb::none());
+          "double_precision"_a.none(), "sets"_a, "centre"_a.none());
     m.def("expand", &expand, "rows"_a, "coef"_a, "x"_a, "out"_a.noconvert(), "threads"_a);
     m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
           "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,

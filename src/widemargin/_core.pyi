@@ -220,7 +220,7 @@ def pack_examples(
     degree: int,
     double_precision: bool | None,
     sets: list[tuple[Rows, IntArray]],
-    centre: FloatArray | None = None,
+    centre: FloatArray | None,
 ) -> list[KernelExamples]: ...
 def expand(
     rows: KernelExamples, coef: FloatArray, x: KernelExamples, out: FloatArray, threads: int
