@@ -5,6 +5,7 @@ PYTHON  ?= python3
 WORKERS ?= auto
 VENV   := .venv
 BIN    := $(VENV)/bin
+WHEELS := build/wheels
 SOURCES := $(shell find cpp cmake src -name '*.?pp' -o -name '*.cmake' -o -name '*.py' -o -name '*.pyi') \
            CMakeLists.txt pyproject.toml README.md
 
@@ -48,22 +49,26 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
+# The core is compiled once; every set of extras is then installed from the same wheel.
 $(VENV)/.installed: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet ".[cli,plot]"
+	rm -rf $(WHEELS)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEELS) .
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
+	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[cli,plot]"
 	touch $@
 
 $(VENV)/.tested-with: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet ".[test]"
+	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[test]"
 	touch $@
 
 $(VENV)/.linted-with: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet ".[lint]"
+	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[lint]"
 	touch $@
 
 $(VENV)/.mutated-with: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet ".[mutants]"
+	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[mutants]"
 	touch $@
 
 $(VENV)/.benched-with: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet ".[bench]"
+	$(BIN)/python -m pip install --quiet "$$(echo $(WHEELS)/*.whl)[bench]"
 	touch $@

@@ -20,6 +20,16 @@ if os.environ.get("CI"):
 pytest.register_assert_rewrite("helpers")  # a failure there shows its values too
 
 
+def pytest_collection_modifyitems(items):
+    """Long tests first: started last, one of them would keep one process busy and others idle."""
+
+    def seconds(item):
+        mark = item.get_closest_marker("slow")
+        return 0.0 if mark is None else mark.kwargs.get("seconds", 2.0)
+
+    items.sort(key=seconds, reverse=True)
+
+
 def pytest_runtest_setup(item):
     """Tests marked `data` need the real data sets."""
     if item.get_closest_marker("data") and not os.environ.get("WIDEMARGIN_DATA"):

@@ -100,6 +100,10 @@ VARIANTS = [
     NuSVR(gamma=0.1, tol=1e-11),
 ]
 EXACT = (SVC, SVR, NuSVC, NuSVR, OneClassSVM)
+SEARCHES = (SVCCV, SVRCV, LinearSVCCV, LinearSVRCV)
+HARD_MIXTURES = (HardMixtureClassifier, HardMixtureRegressor)
+SOFT_MIXTURES = (MixtureOfExpertsClassifier, MixtureOfExpertsRegressor)
+OF_MANY_MODELS = (*SEARCHES, *HARD_MIXTURES, *SOFT_MIXTURES)
 
 ORDER = (
     "stochastic updates depend on the order of visits; a weight multiplies an example's step, "
@@ -122,9 +126,11 @@ def expected_failed_checks(estimator):
             "check_sample_weight_equivalence_on_dense_data": SCALE if exact else ORDER,
             "check_sample_weight_equivalence_on_sparse_data": SCALE if exact else ORDER,
         }
-    if isinstance(estimator, (SVCCV, SVRCV, LinearSVCCV, LinearSVRCV)):
-        expected = dict.fromkeys(expected, FOLDS)
-    if isinstance(estimator, (HardMixtureClassifier, HardMixtureRegressor)):
+    if isinstance(estimator, SEARCHES):
+        expected = {} if isinstance(estimator, LinearSVRCV) else dict.fromkeys(expected, FOLDS)
+    if isinstance(estimator, SOFT_MIXTURES) and estimator.expert is not None:
+        expected = {}
+    if isinstance(estimator, HARD_MIXTURES):
         return dict.fromkeys(expected, PARTS)
     if isinstance(estimator, NuSVC):
         expected["check_class_weight_classifiers"] = NU
@@ -189,7 +195,13 @@ def cases():
             check, options = described(values[1])
             if estimator not in VARIANTS or check in CHECKS_OF_VARIANTS:
                 text = re.sub(r"\s+", "", str(estimator))
+                marks = (*marks, pytest.mark.slow) if in_long(estimator) else marks
                 yield pytest.param(*values, marks=marks, id=f"{text}-{check}({options})")
+
+
+def in_long(estimator):
+    """Whether checks of the estimator wait for the whole suite: variants, models of many models."""
+    return estimator in VARIANTS or isinstance(estimator, OF_MANY_MODELS)
 
 
 CASES = list(cases())

@@ -205,6 +205,7 @@ def test_domain_of_the_conjugate(criterion, y, inside, outside):
 # -------------------------------------------------------------------------------------------- core
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("criterion", "y"), CASES)
 @PROPERTY
 @given(outputs=st.lists(st.floats(-700, 700), max_size=20))

@@ -18,7 +18,14 @@ def modules():
     return ["widemargin", *(m.name for m in found if not m.name.endswith(".__main__"))]
 
 
-@pytest.mark.parametrize("name", modules())
+def cases():
+    """One case per module; examples of `widemargin.dask` start clusters."""
+    for name in modules():
+        slow = name.startswith("widemargin.dask")
+        yield pytest.param(name, marks=pytest.mark.slow if slow else ())
+
+
+@pytest.mark.parametrize("name", cases())
 def test_examples(name, tmp_path, monkeypatch):
     try:
         module = importlib.import_module(name)

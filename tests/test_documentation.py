@@ -36,6 +36,7 @@ def anchors(page):
     return {word.strip().replace(" ", "-") for word in words}
 
 
+@pytest.mark.slow
 @on([page for page in PAGES if python_examples(page.read_text("utf-8"))])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_examples(page, tmp_path, monkeypatch):

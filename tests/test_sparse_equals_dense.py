@@ -137,7 +137,7 @@ def test_every_estimator(cls, name):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
 def test_every_layout_predicts_alike(cls, layout):
-    X, y = table("2**27")  # whole numbers
+    X, _ = table("2**27")  # whole numbers
     model = _fitted(cls)
     assert_equal_outputs(outputs(model, LAYOUTS[layout](X)), outputs(model, X), layout)
 
@@ -149,8 +149,11 @@ def _fitted(cls):
 
 
 OPTIONS = [
-    *[(SVC, {"kernel": kernel, "scaling": scaling, "degree": 2, "coef0": 0.5})
-      for kernel in ("linear", "poly", "rbf", "sigmoid") for scaling in ("standard", "minmax")],
+    *[
+        (SVC, {"kernel": kernel, "scaling": scaling, "degree": 2, "coef0": 0.5})
+        for kernel in ("linear", "poly", "rbf", "sigmoid")
+        for scaling in ("standard", "minmax")
+    ],
     (SVR, {"kernel": "linear", "scaling": "standard"}),
     (NuSVC, {"kernel": "poly", "coef0": 1.0, "scaling": "standard", "nu": 0.3}),
     (OneClassSVM, {"scaling": "minmax", "nu": 0.2}),
@@ -164,7 +167,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("cls, options", OPTIONS, ids=str)
+@pytest.mark.parametrize(("cls", "options"), OPTIONS, ids=str)
 @pytest.mark.parametrize("name", ["far", "spike"])
 def test_options_that_change_the_inputs(cls, options, name):
     check(lambda: new(cls, **options), name, ["disordered"])

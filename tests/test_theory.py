@@ -45,6 +45,7 @@ def separable(draw, bias):
 # --------------------------------------------------------------------------------- separable data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [False, True])
 @PROPERTY
 @given(data=st.data(), seed=SEEDS)
@@ -63,6 +64,7 @@ def test_mistakes_of_the_perceptron(bias, data, seed):
     np.testing.assert_array_equal(clf.predict(X), y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [False, True])
 @PROPERTY
 @given(data=st.data(), rate=st.floats(0.1, 2.0), beta=st.floats(0.5, 2.0), seed=SEEDS)
@@ -137,6 +139,7 @@ def standardised(X):
     return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaling", [None, "standard"])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("schedule", ["constant", "decay", "invscaling"])

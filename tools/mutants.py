@@ -41,6 +41,7 @@ TESTS_OF_CORE = {
 }
 ALSO = {"inputs": ["perceptrons", "linear_svm"], "training": ["perceptrons", "svm"]}
 LEFT_OUT = {"test_cpp.py", "test_words.py", "test_vocabulary.py", "tools", "helpers"}
+QUICK, LONG = "not data and not slow", "not data and slow"  # quick tests notice most mistakes
 PATIENCE = 4.0  # times what the tests take without a mutation: more is a hang
 UNKNOWN = 100.0  # seconds of an entry that was not measured
 
@@ -71,7 +72,7 @@ def run(command: list[Any], log: Path, seconds: float | None = None, **options: 
 
 
 def copy_tree() -> None:
-    """The files under version control, as they are now; one instruction set in the build."""
+    """The files under version control, as they are now."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     shutil.rmtree(TREE, ignore_errors=True)
@@ -79,20 +80,15 @@ def copy_tree() -> None:
         if (ROOT / name).is_file():
             (TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, TREE / name)
-    recipe = TREE / "cmake" / "core.cmake"
-    pattern = r"\nif\(CMAKE_SYSTEM_PROCESSOR MATCHES.*?\nendif\(\)\n"
-    text, count = re.subn(pattern, "\n", recipe.read_text("utf-8"), flags=re.DOTALL)
-    if count != 1:
-        raise RuntimeError(f"{recipe} has no block of wider instruction sets to leave out")
-    recipe.write_text(text, "utf-8")
 
 
 def configure(build: Path, *options: str) -> None:
-    """Makes a build folder for ninja."""
+    """Makes a build folder for ninja, with one instruction set."""
     command = [tool("cmake"), "-S", TREE, "-B", build, "-G", "Ninja"]
     command += [f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}", f"-DPython_EXECUTABLE={sys.executable}"]
     log = WORK / f"{build.name}.log"
-    if not run([*command, "-DCMAKE_BUILD_TYPE=Release", *options], log):
+    command += ["-DCMAKE_BUILD_TYPE=Release", "-DWIDEMARGIN_WIDER_ISAS=", *options]
+    if not run(command, log):
         raise RuntimeError(f"cmake failed; its output is in {log}")
 
 
@@ -139,22 +135,25 @@ def tests_of(path: Path) -> list[str]:
     return [name for name in near if (TREE / "tests" / name).exists()]
 
 
-def pytest(entries: list[str], seconds: float | None, workers: str, *options: str) -> str | None:
-    """The first test that fails, "hangs", or None if all pass."""
+def pytest(
+    entries: list[str], marks: str, seconds: float | None, workers: str, *options: str
+) -> str | None:
+    """The first test with these marks that fails, "hangs", or None if all pass."""
     log = WORK / "pytest.log"
     paths = [TREE / "tests" / name for name in entries]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, "-m", "not data"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, "-m", marks]
     command += ["-p", "no:cacheprovider", "--max-worker-restart=0", "--rootdir", TREE]
     command += [*options, *paths]
     folders = [TREE / "src", TREE, TREE / "tests"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders)), "CI": "1"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # else a mutated file may meet an old cache
     try:
-        if run(command, log, seconds, cwd=TREE, env=environment):
-            return None
+        passed = run(command, log, seconds, cwd=TREE, env=environment)
     except subprocess.TimeoutExpired:
         return "hangs"
     output = log.read_text("utf-8", "replace")
+    if passed or re.search(r"^(no tests ran|\d+ deselected) in ", output, re.M):
+        return None
     if crashed := re.search(r"crashed while running '(.+?)'", output):
         return f"{crashed[1]} (crashes)"
     found = re.search(r"^(?:FAILED|ERROR|SUBFAILED\S*(?: \(.*?\))?) (\S.*?)(?: - |$)", output, re.M)
@@ -171,7 +170,7 @@ def usual_seconds(workers: str) -> dict[str, float]:
     """Seconds of each entry without a mutation; an error if a test fails."""
     report = WORK / "pytest.xml"
     began = time.monotonic()
-    failed = pytest(every_entry(), None, workers, f"--junitxml={report}")
+    failed = pytest(every_entry(), "not data", None, workers, f"--junitxml={report}")
     if failed:
         raise RuntimeError(f"without any mutation {failed}; see {WORK / 'pytest.log'}")
     seconds: dict[str, float] = defaultdict(float)
@@ -188,9 +187,10 @@ def verdict(mutation: Mutation, usual: dict[str, float], core: bytes, workers: s
     near = tests_of(mutation.path)
     if mutation.path.suffix != ".py" and install_core() == core:
         raise Refused("compiles to the same code")
-    for entries in (near, [name for name in every_entry() if name not in near]):
+    far = [name for name in every_entry() if name not in near]
+    for entries, marks in ((near, QUICK), (near, LONG), (far, QUICK), (far, LONG)):
         limit = 60 + PATIENCE * sum(usual.get(name, UNKNOWN) for name in entries)
-        if failed := pytest(entries, limit, workers):
+        if failed := pytest(entries, marks, limit, workers):
             return failed
     if mutation.path.suffix != ".py":
         return cpp_tests()

@@ -131,6 +131,7 @@ void bind_kernel(nb::module_& m) {
             d["inputs"] = view.width;
             d["words"] = view.words;
             d["groups"] = view.groups;
+            d["cancels"] = view.cancels;
             d["bytes"] = x.packed->bytes();
             return d;
         });

@@ -97,6 +97,13 @@ class Solver {
         solver_->change_bounds(t, low, high);
     }
 
+    void correct(Vector<const double> f, double tol) {
+        require(complete_, "f is not known for every example");
+        require(f.shape(0) == solver_->examples(), "f must have one value per example");
+        nb::gil_scoped_release release;
+        solver_->correct(f.data(), tol);
+    }
+
     void state(Matrix<double> beta, Vector<double> f) const {
         const std::size_t count = solver_->examples();
         require(beta.shape(0) == passes_ && beta.shape(1) == count && f.shape(0) == count,
@@ -168,6 +175,8 @@ class Solver {
         d["rows_wanted"] = p.rows_wanted;
         d["rows_cached"] = p.rows_cached;
         d["active"] = p.active;
+        d["stalled"] = p.stalled;
+        d["traffic"] = p.traffic;
         return d;
     }
 
@@ -191,6 +200,7 @@ void bind_svm(nb::module_& m) {
         .def("run", &Solver::run, "seconds"_a)
         .def("measure", &Solver::measure, "seconds"_a)
         .def("change_bounds", &Solver::change_bounds, "t"_a, "lo"_a, "hi"_a)
+        .def("correct", &Solver::correct, "f"_a, "tol"_a)
         .def("state", &Solver::state, "beta"_a.noconvert(), "f"_a.noconvert());
 }
 

@@ -12,9 +12,12 @@ def main() -> None:
         import typer  # noqa: F401
     except ImportError:
         sys.exit("error: the command line needs typer and rich: pip install 'widemargin[cli]'")
-    from widemargin.cli import app
+    try:
+        from widemargin.cli import app
 
-    app(prog_name="widemargin")
+        app(prog_name="widemargin")
+    except KeyboardInterrupt:  # while modules are imported; commands handle it themselves
+        sys.exit(130)
 
 
 if __name__ == "__main__":

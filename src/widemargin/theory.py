@@ -165,6 +165,7 @@ def enclosing_ball(
     *,
     tol: float = 1e-3,
     max_iter: int = 10_000,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Ball:
     r"""Smallest ball that holds the examples in a kernel's feature space.
 
@@ -184,6 +185,8 @@ def enclosing_ball(
         Stop when the two bounds differ by less than this fraction.
     max_iter : int, default=10000
         The largest number of steps.
+    stopped : callable
+        Whether to stop now; the bounds so far are returned.
 
     Returns
     -------
@@ -205,7 +208,7 @@ def enclosing_ball(
         distances = np.maximum(diagonal - 2.0 * projection + squared_norm, 0.0)
         upper = float(np.sqrt(distances.max()))
         lower = float(np.sqrt(max(0.0, float(alpha @ diagonal) - squared_norm)))
-        if upper - lower <= tol * upper or steps == max_iter:
+        if upper - lower <= tol * upper or steps == max_iter or stopped():
             break
         far = int(np.argmax(distances))
         near = int(np.argmin(np.where(alpha > 0, distances, np.inf)))

@@ -29,6 +29,7 @@ def run(monkeypatch):
     return call
 
 
+@pytest.mark.slow
 def test_forest(run, capsys):
     results = run("--only", "forest", "--rivals", "svc", "scikit-learn", "lightgbm")
     assert results[0]["model"] == "hard mixture, 6 experts, gater 5"
@@ -49,6 +50,7 @@ def test_forest(run, capsys):
     assert "Forest 600" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_scaling_and_workers(run, capsys):
     results = run("--only", "scaling", "workers", "--rows", "600")
     sizes = [result["rows"] for result in results if "rows" in result]

@@ -55,6 +55,7 @@ def test_the_search_ends_at_the_time_limit():
     assert [one.effort for one in search(lambda n: Attempt(n, 0.0, 1.0), 5, 1.0)] == [1, 2, 4, 5]
 
 
+@pytest.mark.slow
 def test_the_race_and_its_report(monkeypatch, capsys):
     saved = {}
     problem = Problem("toy", "Toy", toy, 300, LinearMachine(0.1))

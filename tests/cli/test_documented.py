@@ -42,7 +42,7 @@ def test_every_command_and_option_is_documented(name):
 
 
 def test_every_documented_option_exists():
-    known = {"--help"}.union(*map(options, COMMANDS.values()))
+    known = {"--help", "--version"}.union(*map(options, COMMANDS.values()))
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", TEXT)) <= known
 
 

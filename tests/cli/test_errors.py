@@ -5,7 +5,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 from helpers.command_line import fails, run, run_json
-from widemargin import save
+from widemargin import load, save
 
 TRAIN_ERRORS = [
     (("--target", "y", "--model", "svm"), "no model 'svm'; use one of perceptron, "),
@@ -15,7 +15,7 @@ TRAIN_ERRORS = [
     (("--target", "y", "--set", "max_iter=many"), "'max_iter' parameter"),
     (("--target", "y", "--time-limit", "-1"), "'time_limit' parameter"),
     (("--target", "z"), "no column 'z'"),
-    (("--target", "a"), "Unknown label type: continuous"),
+    (("--target", "a"), "different numbers, such as -3.772, and these models predict classes"),
     ((), "name it with --target"),
     (("--target", "y", "--format", "xls"), "--format xls is unknown; use one of csv,"),
     (("--target", "y", "--test", "none.csv"), "none.csv"),
@@ -31,7 +31,7 @@ def test_training_errors(options, message, csv, tmp_path):
 
 def test_wrong_files_and_folders(csv, model, tmp_path):
     out = ("-o", tmp_path / "p.csv")
-    assert "none.csv: cannot be read" in fails("train", tmp_path / "none.csv", *out)
+    assert "none.csv: cannot be read" in fails("train", tmp_path / "none.csv", "-o", tmp_path / "m")
     assert "no folder" in fails("train", csv, "--target", "y", "-o", tmp_path / "no" / "m")
     assert "is a folder" in fails("train", csv, "--target", "y", "-o", tmp_path)
     assert "name the format with --format" in fails("predict", model, tmp_path / "data.xls", *out)
@@ -121,3 +121,46 @@ def test_messages_name_options_not_arguments(arguments, message, tmp_path, monke
 def test_wrong_usage_exits_with_code_2(arguments):
     result = run(*arguments, code=2)
     assert "Usage:" in result.output
+
+
+@pytest.mark.parametrize("stream", [(), ("--stream",)])
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        (np.random.default_rng(0).integers(0, 4000, size=600), True),
+        (np.arange(120).repeat(5), True),
+        (np.arange(30).repeat(3), True),  # few rows of each
+        (np.arange(30).repeat(10), False),
+        (np.arange(4).repeat(2), False),
+    ],
+)
+def test_a_numeric_target_with_many_values(values, refused, stream, tmp_path):
+    rows = "".join(f"{value % 7},{value}\n" for value in values)
+    (tmp_path / "d.csv").write_text(f"size,price\n{rows}")
+    options = ("--target", "price", "-o", tmp_path / "m", "--set", "max_iter=1", *stream)
+    result = run("train", tmp_path / "d.csv", *options, code=int(refused))
+    assert (tmp_path / "m").exists() != refused
+    if refused:
+        assert f"different numbers in {len(values)} rows" in result.stderr
+        assert "use a regressor" in result.stderr
+        resume = ("--resume",) if stream else ()
+        run("train", tmp_path / "d.csv", *options, "--many-classes", *resume)
+        assert len(load(tmp_path / "m").classes_) == len(np.unique(values))
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PKL", ".onnx"])
+def test_suffixes_of_other_formats(suffix, csv, tmp_path):
+    line = fails("train", csv, "--target", "y", "-o", tmp_path / f"m{suffix}")
+    assert "safetensors format" in line
+    assert "name the file m.safetensors" in line
+    assert not (tmp_path / f"m{suffix}").exists()
+
+
+def test_an_unexpected_error_is_one_line_too(csv, tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError("surprise\nand more")
+
+    monkeypatch.setattr("widemargin.tables.read_table", broken)
+    line = fails("train", csv, "--target", "y", "-o", tmp_path / "m")
+    assert "KeyError" in line
+    assert "WIDEMARGIN_DEBUG=1" in line

@@ -38,6 +38,7 @@ def test_versions():
     assert "scikit-learn" in run("versions").stdout
 
 
+@pytest.mark.slow
 def test_tables_fit_80_columns(csv, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
@@ -56,6 +57,7 @@ def test_tables_fit_80_columns(csv, tmp_path, monkeypatch):
 # --------------------------------------------------------------------------------- demo and papers
 
 
+@pytest.mark.slow
 def test_demo_without_data(tmp_path, monkeypatch):
     monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
     picture = tmp_path / "demo.png"
@@ -118,3 +120,17 @@ def test_papers_show_training_errors_if_they_are_published(monkeypatch):
     assert "training" in text
     assert "10.04" in text
     assert "nan" not in text
+
+
+def test_version():
+    from widemargin import __version__
+
+    assert run("--version").stdout == f"widemargin {__version__}\n"
+
+
+def test_models_that_count_no_updates_show_none(csv, tmp_path):
+    options = ("--target", "y", "-o", tmp_path / "m", "--set", "max_iter=2")
+    for model in ("hard-mixture", "linear-svc", "svc"):
+        assert "updates" not in run("train", csv, *options, "--model", model).stdout
+        assert "updates" not in run("info", tmp_path / "m").stdout
+    assert "updates" in run("train", csv, *options).stdout

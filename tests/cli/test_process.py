@@ -22,10 +22,12 @@ def run_process(*arguments, **environment):
     )
 
 
+@pytest.mark.slow
 def test_exit_codes(csv, tmp_path):
     done = run_process("info", tmp_path / "none")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"error: {tmp_path / 'none'}: No such file or directory\n"
+    missing = f"{tmp_path / 'none'}: No such file or directory"
+    assert done.stderr == f"error: {missing}; check the name and the permissions\n"
     done = run_process("info", tmp_path / "none", WIDEMARGIN_DEBUG="1")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
@@ -37,6 +39,7 @@ def test_exit_codes(csv, tmp_path):
     assert "Usage: widemargin " in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["typer", "rich"])
 def test_missing_packages(package):
     code = f"import sys; sys.modules[{package!r}] = None; import widemargin.__main__ as m; m.main()"
@@ -47,6 +50,7 @@ def test_missing_packages(package):
     assert "pip install 'widemargin[cli]'" in line
 
 
+@pytest.mark.slow
 def test_help_imports_no_slow_package():
     code = (
         "import sys, widemargin; before = set(sys.modules)\n"
@@ -60,6 +64,7 @@ def test_help_imports_no_slow_package():
 # ------------------------------------------------------------------------------------------ Ctrl-C
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
 def test_interrupted_training_saves_the_model(csv, tmp_path):
     model = tmp_path / "m"
@@ -86,6 +91,29 @@ def test_interrupted_training_saves_the_model(csv, tmp_path):
     summary = json.loads(stdout)
     assert summary["stop_reason"] == "interrupted"
     assert load(model).n_iter_ == summary["epochs"] >= 5
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
+def test_interrupt_during_the_preparation_saves_the_model(csv, tmp_path, monkeypatch):
+    from widemargin.perceptrons import kernel_perceptron
+
+    complete = kernel_perceptron.enclosing_ball
+
+    def interrupted(column, diagonal, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        ball = complete(column, diagonal, **options)
+        assert ball.radius > 1.1 * complete(column, diagonal, tol=1e-3).radius  # ended at once
+        return ball
+
+    monkeypatch.setattr(kernel_perceptron, "enclosing_ball", interrupted)
+    options = ("--target", "y", "-o", tmp_path / "m", "--model", "kernel-perceptron")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        result = run("train", csv, *options, code=130)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "the model as it stands was saved" in result.stderr
+    assert load(tmp_path / "m").stop_reason_ == "interrupted"
 
 
 def test_interrupt_outside_training(csv, tmp_path, monkeypatch):

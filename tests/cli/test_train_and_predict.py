@@ -166,6 +166,11 @@ def test_every_model_trains(name, csv, tmp_path):
     [
         ("7", 7),
         ("512,256", (512, 256)),
+        ("0.5,2", (0.5, 2.0)),
+        ("(50, 50)", (50, 50)),
+        ("(50,)", (50,)),
+        ("[1, 2.5, 'a']", [1, 2.5, "a"]),
+        ("{'no': 1, 'yes': 2.5}", {"no": 1, "yes": 2.5}),
         ("a,b", "a,b"),
         ("0.01", 0.01),
         ("1e-3", 1e-3),
@@ -179,6 +184,20 @@ def test_values_of_settings(text, value):
 
     assert parse_value(text) == value
     assert type(parse_value(text)) is type(value)
+
+
+@pytest.mark.parametrize("value", ["(50, 50", "(50, x)", "[__import__('os')]", "(" * 300])
+def test_settings_that_are_no_values(value, csv, tmp_path):
+    options = ("--target", "y", "-o", tmp_path / "m", "--model", "mlp")
+    line = fails("train", csv, *options, "--set", f"hidden_layer_sizes={value}")
+    assert "--set hidden_layer_sizes=" in line
+    assert "write (50, 50)" in line
+
+
+def test_layers_as_a_tuple(csv, tmp_path):
+    options = ("--target", "y", "-o", tmp_path / "m", "--model", "mlp", "--set", "max_iter=2")
+    run("train", csv, *options, "--set", "hidden_layer_sizes=(5, 4)")
+    assert [part.shape for part in load(tmp_path / "m").coefs_] == [(3, 5), (5, 4), (4, 1)]
 
 
 def test_settings_and_time_limit_reach_the_model(csv, tmp_path):

@@ -19,6 +19,8 @@ from widemargin.dask.tasks import ExpertOutputs
 from widemargin.mixtures.hard.example_block import ExampleBlock
 from widemargin.mixtures.hard.targets import Targets
 
+pytestmark = pytest.mark.slow  # every file starts clusters
+
 # ---------------------------------------------------------------------------------- collections
 
 

@@ -21,6 +21,8 @@ from widemargin.dask import HardMixtureClassifier, HardMixtureRegressor, gaters
 from widemargin.mixtures import MLPGater
 from widemargin.mixtures.hard.partition import divided_room
 
+pytestmark = pytest.mark.slow  # every file starts clusters
+
 
 @pytest.mark.parametrize("gater", GATERS)
 @pytest.mark.parametrize("regression", [False, True])

@@ -23,6 +23,8 @@ from widemargin import MLPClassifier
 from widemargin.dask import learner
 from widemargin.datasets import make_toy_mixture
 
+pytestmark = pytest.mark.slow  # every file starts clusters
+
 MISSING = {"tune", "n_jobs"}  # for reasons that the docstrings give
 
 

@@ -12,6 +12,8 @@ from helpers.cluster_mixtures import assert_same_experts_and_gates, chunked, mix
 from widemargin.dask import cluster as cluster_module
 from widemargin.dask.learner import ClusterLearner
 
+pytestmark = pytest.mark.slow  # every file starts clusters
+
 
 def processes(n_workers=2):
     return distributed.LocalCluster(

@@ -218,6 +218,7 @@ def test_connect4_with_other_content_is_rejected(no_data, boards, serve_openml):
         fetch_connect4(data_home=no_data)
 
 
+@pytest.mark.slow
 def test_mnist_download_splits_at_60000(monkeypatch, no_data, serve_openml, expect):
     digits = np.arange(60_020) * 7 % 10
     images = np.zeros((60_020, 784), dtype=np.uint8)
@@ -246,6 +247,7 @@ def serve_csv(monkeypatch, ymd, ssn):
     monkeypatch.setattr(downloads, "urlopen", lambda url, timeout: BytesIO(text))
 
 
+@pytest.mark.slow
 def test_sunspots_may_grow_but_past_values_must_not_change(
     monkeypatch, no_data, expect, daily_series
 ):

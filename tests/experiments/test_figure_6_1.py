@@ -8,6 +8,7 @@ from helpers.mixtures import X, Y, quick
 pytest.importorskip("matplotlib").use("Agg")
 
 
+@pytest.mark.slow
 def test_the_mixture_of_lines_is_nearly_as_good_as_a_gaussian_svm(tmp_path):
     from helpers.command_line import run_json
 

@@ -167,6 +167,7 @@ def asked(problem):
     return {"fit_intercept": s > 0, "intercept_scaling": s if 0 < s < np.inf else None}
 
 
+@pytest.mark.slow
 @given(problem=problems(), container=st.sampled_from([np.asarray, csr_array]))
 @settings(deadline=None, max_examples=100)
 def test_the_certificate_holds(problem, container):
@@ -188,6 +189,7 @@ def test_the_certificate_holds(problem, container):
         assert model.stop_reason_ in ("rounding", "max_iter")
 
 
+@pytest.mark.slow
 @given(problem=problems(), seed=st.integers(0, 2**31 - 1))
 @settings(deadline=None, max_examples=100)
 def test_any_dual_point_becomes_a_bound(problem, seed):
@@ -210,6 +212,7 @@ def test_any_dual_point_becomes_a_bound(problem, seed):
     assert ours.feasible(beta) is beta or s == np.inf
 
 
+@pytest.mark.slow
 @every_intercept
 def test_an_example_twice_is_one_of_weight_two(intercept):
     (X, y), options = data(), INTERCEPTS[intercept][0]

@@ -97,6 +97,7 @@ print("resumed", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_stops_a_long_fit():
     seconds_after_ctrl_c(PROGRAM, 6, wait=0.5)

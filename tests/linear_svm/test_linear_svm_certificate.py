@@ -44,6 +44,7 @@ def problems(draw):
     return LinearProblem(X, t, c, loss, epsilon, s)
 
 
+@pytest.mark.slow
 @given(
     problem=problems(),
     dual=st.sampled_from([True, False, "auto"]),

@@ -28,6 +28,7 @@ CS = np.logspace(-3, 1, 10)
 TOL = 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])
 @pytest.mark.parametrize("dual", ["auto", True, False])
 @pytest.mark.parametrize(
@@ -57,6 +58,7 @@ def test_the_optimum_at_every_C(estimator, y, dual, weights):
     assert len(path.seconds) == len(path.n_iter) == len(path.dual_objective) == len(CS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("dual", [True, False])
 @pytest.mark.parametrize(("intercept", "share"), [(None, 0.7), (1.0, 1.0)])
@@ -141,6 +143,7 @@ def test_callbacks_see_every_fit():
     assert recorder.torn_down == 10
 
 
+@pytest.mark.slow
 def test_interrupted(ctrl_c):
     """Ctrl-C ends the path with the C being fitted; that model is usable and tells its gap."""
     many = np.random.default_rng(0)

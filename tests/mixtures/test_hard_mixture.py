@@ -185,6 +185,7 @@ def test_ten_digits(name, gater, digits):
         assert_array_equal(model.predict_proba(x_test).argmax(1), model.predict(x_test))
 
 
+@pytest.mark.slow
 def test_classes_that_an_expert_has_not_seen():
     x, y = wedge(300, classes=4)
     for options in ({"expert": SVC(multi_class="ovr")}, {}, {"gater": "local"}):

@@ -43,6 +43,7 @@ def test_two_lines_make_a_roof(gater):
     assert_allclose(model.predict(X), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @ignore_convergence
 @pytest.mark.parametrize(
     "expert",

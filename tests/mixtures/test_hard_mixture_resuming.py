@@ -222,6 +222,7 @@ print("resumed", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_with_experts_in_threads():
     seconds_after_ctrl_c(PROGRAM, wait=0.3)
@@ -265,6 +266,7 @@ def test_history_has_the_seconds_of_each_phase():
 # ------------------------------------------------------------------------------------ workers
 
 
+@pytest.mark.slow
 @ignore_convergence
 @every_model
 def test_the_result_does_not_depend_on_the_number_of_threads(name):
@@ -272,6 +274,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(name):
     assert_same_mixture(model(name, n_jobs=1).fit(X, y), model(name, n_jobs=3).fit(X, y))
 
 
+@pytest.mark.slow
 @ignore_convergence
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("name", ["SVC, mlp", "SVC, local", "network, mlp", "SVR"])
@@ -293,6 +296,7 @@ def test_other_seeds_give_other_mixtures():
 # -------------------------------------------------------------------------------------- files
 
 
+@pytest.mark.slow
 @ignore_convergence
 @every_model
 def test_saved_loaded_pickled(name, tmp_path):

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*reached max_iter")
 # -------------------------------------------------------------------------------- what is learnt
 
 
+@pytest.mark.slow
 @every_solver
 @every_target
 def test_learns_what_no_linear_model_can(solver, target):
@@ -35,6 +36,7 @@ def test_learns_what_no_linear_model_can(solver, target):
     assert model.history_[-1]["error"] < model.history_[0]["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"solver": "em"}, {"learning_rate": 0.05, "batch_size": 30, "max_iter": 300}],

@@ -42,6 +42,7 @@ def test_em_never_lowers_the_likelihood(target, units, mu):
     assert model.history_[-1]["criterion"] < model.history_[0]["criterion"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "expert"),
     [
@@ -87,6 +88,7 @@ def test_em_with_one_linear_expert_is_least_squares():
     assert_allclose(model.predict(X), LinearRegression().fit(X, VALUES).predict(X), 1e-4, 1e-5)
 
 
+@pytest.mark.slow
 def test_experts_of_this_library_are_saved_with_the_mixture(tmp_path):
     expert = MLPClassifier((5,), max_iter=20, tol=None, n_jobs=1)
     clf = classifier("em", expert=expert, n_jobs=2).fit(X, QUADRANTS)

@@ -237,6 +237,7 @@ def test_another_network_may_not(name, value):
         clf.set_params(**{name: value}).fit(X, RINGS)
 
 
+@pytest.mark.slow
 @every_solver
 def test_online_learning_learns(solver):
     clf, model = classifier(solver), regressor(solver)

@@ -45,6 +45,7 @@ def test_truncated_files(model_file):
     assert not loads_the_same_or_fails_clearly(path, X, expected)
 
 
+@pytest.mark.slow
 def test_any_changed_byte_is_detected(model_file):
     path, X, expected = model_file
     content = path.read_bytes()

@@ -91,6 +91,7 @@ def test_text_pipeline(path):
     assert_same(load(path).decision_function(texts), model.decision_function(texts))
 
 
+@pytest.mark.slow
 def test_another_process_reads_the_file(path):
     save(preprocessing.StandardScaler().fit([[0.0], [2.0]]), path)
     code = "import sys, widemargin.persistence as p; print(p.load(sys.argv[1]).mean_)"

@@ -97,6 +97,7 @@ nested = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(nested)
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

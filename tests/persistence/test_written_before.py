@@ -123,6 +123,7 @@ def test_weight_decays_of_networks_are_divided_by_the_batch_size(old, new):
     assert found["params"] == rest | new
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FACTS if "resumed" in FACTS[name]])
 def test_resumes(name):
     model, X = read(name), inputs(FACTS[name]["problem"])

@@ -87,6 +87,7 @@ def test_reaches_the_optimum_of_libsvm(kind, kernel, weighted):
     np.testing.assert_allclose(K @ coef + intercept, outputs, atol=2e-4)
 
 
+@pytest.mark.slow
 @on_every_kind
 @pytest.mark.parametrize(("C", "nu"), [(0.01, 0.9), (100.0, 0.05)])
 def test_reaches_the_optimum_of_libsvm_at_the_ends(kind, C, nu):

@@ -31,6 +31,7 @@ print(train(sys.argv[2]).rows, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux's /proc")
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_memory_does_not_grow_with_the_files(suffix, tmp_path):

@@ -120,6 +120,7 @@ def run_script(tmp_path, act, at):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize(("act", "code"), [("SIGKILL", -9), ("SIGINT", 0)])
 def test_a_process_that_is_killed_or_interrupted_loses_nothing(act, code, tmp_path, data):

@@ -25,6 +25,7 @@ WEIGHTS = rng.choice([0.0, 0.5, 2.0], size=300)
 CS = np.logspace(-2, 3, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["", "weighted"])
 @pytest.mark.parametrize(
     ("estimator", "y"),
@@ -78,6 +79,7 @@ def test_sparse_and_precomputed():
     assert_allclose(given.dual_objective, dense.dual_objective, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_interrupted(ctrl_c):
     """Ctrl-C ends the path with the C being fitted; that model is usable and tells its gap."""
     many = np.random.default_rng(0)

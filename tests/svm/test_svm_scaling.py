@@ -10,8 +10,18 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from widemargin import SVC, SVCCV, SVR, SVRCV, HardMixtureClassifier, NuSVC, NuSVR, OneClassSVM
-from widemargin import load, save
+from widemargin import (
+    SVC,
+    SVCCV,
+    SVR,
+    SVRCV,
+    HardMixtureClassifier,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    load,
+    save,
+)
 from widemargin.persistence import save_libsvm
 from widemargin.svm import svm_path
 
@@ -122,7 +132,7 @@ def test_probabilities_saving_resuming_and_paths(tmp_path):
         assert_allclose(fitted.decision_function(X), alone.decision_function(X), atol=1e-5)
 
 
-@pytest.mark.parametrize("cls, one", [(SVCCV, SVC), (SVRCV, SVR)])
+@pytest.mark.parametrize(("cls", "one"), [(SVCCV, SVC), (SVRCV, SVR)])
 def test_searches_scale(cls, one):
     search = cls(Cs=[0.1, 10.0], cv=3, scaling="standard").fit(X, target(cls))
     alone = one(C=search.C_, scaling="standard").fit(X, target(cls))

@@ -157,6 +157,7 @@ print("resumed", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_ctrl_c_stops_a_long_fit_at_once(n_classes):
@@ -188,6 +189,7 @@ def test_working_sets_of_any_size(size):
     assert_allclose(fitted.decision_function(X), reference.decision_function(X), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_rounding_that_keeps_the_violation_above_tol_ends_the_fit():
     """Targets near 1e15 are known only to 0.1."""
     with pytest.warns(ConvergenceWarning, match=r"rounding .*raise tol"):

@@ -77,7 +77,7 @@ MATRIX = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2], "shape": [
         (MATRIX | {"shape": [2, -2]}, "shape"),
         (MATRIX | {"shape": [2.0, 2.0]}, "shape"),
         (MATRIX | {"shape": 2}, "format"),
-        (MATRIX | {"format": "coo"}, "'coo'; write it as csr"),
+        (MATRIX | {"format": "coo"}, "'coo', which must be csr"),
         ({"data": [1.0]}, "is missing"),
     ],
 )

@@ -1,6 +1,7 @@
 """Files of predictions are complete or absent, and hold what was written."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ from widemargin.tables import DataFileError, write_predictions
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\tx", "\r=1", "'=a", "''@b"]
+HARMLESS = ["-1", "+2.5e-3", "-.5", "a=b", "'quoted'", "", "é", "'"]
 
 COLUMNS = {
     "row": [1, 2, 3],
@@ -50,3 +54,28 @@ def test_a_failure_leaves_no_file(name, columns, error, message, tmp_path):
     with pytest.raises(error, match=message):
         write_predictions(tmp_path / name, columns)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.csv.xz"])
+def test_formulas_get_an_apostrophe_that_can_be_removed(name, tmp_path):
+    text = [*FORMULAS, *HARMLESS]
+    write_predictions(tmp_path / name, {"=class": text, "score": -np.arange(float(len(text)))})
+    options = {"sep": "\t" if "tsv" in name else ",", "keep_default_na": False, "dtype": {0: str}}
+    frame = pd.read_csv(tmp_path / name, **options)
+    assert frame.columns.tolist() == ["'=class", "score"]
+    cells = frame["'=class"].astype(str).tolist()
+    assert cells == [f"'{word}" for word in FORMULAS] + HARMLESS
+    restored = [re.sub(r"^'('*[=+\-@\t\r])", r"\1", cell) for cell in cells]
+    assert restored == text
+    assert frame["score"].tolist() == (-np.arange(float(len(text)))).tolist()
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.npz"])
+def test_formats_without_formulas_are_not_changed(name, tmp_path):
+    write_predictions(tmp_path / name, {"class": FORMULAS})
+    if name.endswith("npz"):
+        with np.load(tmp_path / name) as archive:
+            found = archive["class"].tolist()
+    else:
+        found = pd.read_parquet(tmp_path / name)["class"].tolist()
+    assert found == FORMULAS

@@ -100,6 +100,7 @@ def test_types_are_inferred_from_the_whole_file(tmp_path):
     assert table.y.dtype == np.int64
 
 
+@pytest.mark.slow
 def test_wide_rows(tmp_path):
     rows = "\n".join(",".join(["0." + "12345" * 20] * 15_000) for _ in range(2))
     assert read_table(write(tmp_path, "t.csv", rows), header=False).X.shape == (2, 15_000)
@@ -187,3 +188,22 @@ def test_format_overrides_the_suffix(tmp_path):
     assert read_table(path, format="csv").X.shape == (3, 4)
     with pytest.raises(ValueError, match="format='xls'"):
         read_table(path, format="xls")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.bz2", "t.csv.xz"])
+def test_pyarrow_holds_no_python_object(name, tmp_path):
+    """Its threads may outlive a read; one that frees a Python object at exit ends in an abort."""
+    pa = pytest.importorskip("pyarrow")
+    from widemargin.tables.formats import COMPRESSED, arrow_bytes, open_arrow
+
+    path = tmp_path / name
+    with COMPRESSED.get(path.suffix, open)(path, "wb") as stream:
+        stream.write(b"a,b\n1,2\n")
+    for source in (open_arrow(path), arrow_bytes(b"a,b\n1,2\n")):
+        assert isinstance(source, pa.NativeFile)
+        assert not isinstance(source, pa.PythonFile)
+        buffer = source.read_buffer()
+        while buffer.parent is not None:
+            buffer = buffer.parent
+            assert isinstance(buffer, pa.Buffer)
+        assert buffer.to_pybytes().endswith(b"a,b\n1,2\n")

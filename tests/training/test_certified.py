@@ -145,6 +145,7 @@ def test_a_warning_names_the_line_that_called_fit_however_deep_the_call():
     assert caught[0].filename == __file__
 
 
+@pytest.mark.slow
 def test_a_warning_of_a_program_that_is_the_package_itself():
     """Without a line outside the package it is still said."""
     program = (

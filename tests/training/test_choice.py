@@ -55,6 +55,7 @@ def curve(fitted):
 # ------------------------------------------------------------------------------------------ folds
 
 
+@pytest.mark.slow
 @every_class
 def test_the_choice_of_a_grid_search(cls):
     kind = StratifiedKFold if cls in CLASSIFIERS else KFold
@@ -72,6 +73,7 @@ def test_the_choice_of_a_grid_search(cls):
     assert not hasattr(ours, "validation_error_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", KERNELS, ids=lambda cls: cls.__name__)
 def test_gamma_is_chosen_too(cls):
     ours = choice(cls, gamma=[0.01, 0.3, 5.0]).fit(X, targets(cls))
@@ -81,6 +83,7 @@ def test_gamma_is_chosen_too(cls):
     assert (ours.gamma_, ours.C_) == (ours.gammas_[best[0]], CS[best[1]])
 
 
+@pytest.mark.slow
 @every_class
 def test_folds_of_a_number_are_stratified_or_in_order(cls):
     kind = StratifiedKFold if cls in CLASSIFIERS else KFold
@@ -88,6 +91,7 @@ def test_folds_of_a_number_are_stratified_or_in_order(cls):
     assert_array_equal(number.scores_, splitter.scores_)
 
 
+@pytest.mark.slow
 @every_class
 def test_weights_count_in_training_and_in_scores(cls):
     kept, y = WEIGHTS > 0, targets(cls)
@@ -105,6 +109,7 @@ def test_pairs_number_all_rows_of_any_weight(cls):
     assert_allclose(ours.best_score_, alone.score(X[OTHERS], y[OTHERS], WEIGHTS[OTHERS]))
 
 
+@pytest.mark.slow
 @every_class
 def test_scoring(cls):
     name = "balanced_accuracy" if cls in CLASSIFIERS else "neg_mean_absolute_error"
@@ -123,6 +128,7 @@ def test_probabilities_are_there_for_the_score_that_needs_them():
 # --------------------------------------------------------------------------------- validation sets
 
 
+@pytest.mark.slow
 @every_class
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_a_validation_set_takes_the_place_of_folds(cls, layout):
@@ -140,6 +146,7 @@ def test_a_validation_set_takes_the_place_of_folds(cls, layout):
     assert_allclose(curve(given)[3, 0], alone.score(X[OTHERS], y[OTHERS]), atol=1e-6)
 
 
+@pytest.mark.slow
 @every_class
 def test_the_validation_set_is_kept_out(cls):
     y = targets(cls)
@@ -165,6 +172,7 @@ def test_the_chosen_machine_is_trained_on_the_validation_set_with_its_weights(cl
     assert_allclose(outputs(ours, X), outputs(alone, X), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", KERNELS, ids=lambda cls: cls.__name__)
 def test_kernels_without_gamma(cls):
     y, K = targets(cls), rbf_kernel(X, gamma=0.3)
@@ -176,6 +184,7 @@ def test_kernels_without_gamma(cls):
     assert choice(cls, kernel="linear").fit(X, y).coef_.shape[1] == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", KERNELS, ids=lambda cls: cls.__name__)
 def test_a_validation_set_of_kernel_values(cls):
     """Its machine cannot be trained on it as well: values between its examples are not known."""
@@ -235,6 +244,7 @@ def test_bad_gamma(gamma):
         SVCCV(gamma=gamma).fit(X, Y2)
 
 
+@pytest.mark.slow
 @every_class
 def test_callbacks_watch_the_last_fit(cls):
     recorder = Recorder()
@@ -243,6 +253,7 @@ def test_callbacks_watch_the_last_fit(cls):
     assert outputs(recorder.fitted[-1], X).shape == outputs(fitted, X).shape
 
 
+@pytest.mark.slow
 @every_class
 def test_plot(cls):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed").use("Agg")

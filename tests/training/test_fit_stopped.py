@@ -73,6 +73,7 @@ print("resumed", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 @pytest.mark.parametrize("n_classes", [2, 10])
 def test_ctrl_c_stops_a_long_fit_at_once(n_classes):

@@ -77,6 +77,7 @@ def test_weight_two_is_an_example_given_twice(intercept):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(wild_scores())
 def test_the_minimum_is_reached_for_any_scores(data):
@@ -90,6 +91,7 @@ def test_the_minimum_is_reached_for_any_scores(data):
     assert np.all((p >= 0) & (p <= 1))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(wild_scores())
 def test_without_intercept_the_sign_of_the_score_decides(data):
@@ -173,6 +175,7 @@ def test_coupling_is_the_minimum_of_the_quadratic_programme(K):
         np.testing.assert_allclose(p, found.x, atol=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_coupling_is_a_distribution_and_optimal(data):
@@ -224,6 +227,7 @@ def record(y, weights=None, **options):
     return folds
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_folds(data):

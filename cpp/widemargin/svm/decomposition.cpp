@@ -21,6 +21,9 @@ constexpr double kStepsTimesSize = 1e8;
 // A variable that was scaled is at its bound if it is within this relative distance of it.
 constexpr double kBoundTolerance = 1e-9;
 
+// Relative rounding of J, of a few operations.
+constexpr double kRounding = 0x1p-52;
+
 // Register operations that take as long as reading a value of a cached row.
 constexpr double kReadOperations = 150.0;
 
@@ -71,6 +74,7 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
     const bool room = static_cast<std::size_t>(options_.threads) * kPartExamples * kPartExamples *
                           kernel_->value_bytes() <=
                       options.cache_bytes;
+    traffic_ = sum_of_sizes();
     if (from_zero && room && !options.working_set && count_ > options.worth_dividing) {
         phase_ = Phase::divide;
     } else {
@@ -80,6 +84,7 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
 
 DecompositionProgress Decomposition::progress() const {
     return {phase_ == Phase::done,
+            stalled_,
             active_ == count_,
             violation_.worst,
             cost_,
@@ -88,7 +93,8 @@ DecompositionProgress Decomposition::progress() const {
             kernel_values_ + set_.kernel_values(),
             rows_wanted_,
             rows_cached_,
-            active_};
+            active_,
+            traffic_};
 }
 
 DecompositionProgress Decomposition::run(double seconds) {
@@ -137,9 +143,22 @@ void Decomposition::change_bounds(double t, const std::vector<double>& lo,
     cost_ = cost();
     violation_ = measure_violation();
     steps_ = iterations_ = rows_wanted_ = rows_cached_ = 0;
+    traffic_ = 0.0;
+    stalled_ = false;
+    may_shrink_ = true;
     kernel_values_ = -set_.kernel_values();
     cache_.reset(stride_);
     std::fill(satisfied_.begin(), satisfied_.end(), 0);
+    phase_ = Phase::select;
+}
+
+void Decomposition::correct(const double* f, double tol) {
+    for (std::size_t p = 0; p < count_; ++p) x_.f[p] = f[x_.id[p]];
+    options_.tol = tol;
+    cost_ = cost();
+    violation_ = measure_violation();
+    traffic_ = 0.0;
+    stalled_ = false;
     phase_ = Phase::select;
 }
 
@@ -155,6 +174,12 @@ double Decomposition::cost() const {
     for (std::size_t p = 0; p < count_; ++p) {
         sum += x_.beta[p] * (0.5 * x_.f[p] + (x_.beta[p] > 0.0 ? x_.above[p] : x_.below[p]));
     }
+    return sum;
+}
+
+double Decomposition::sum_of_sizes() const {
+    double sum = 0.0;
+    for (const double beta : x_.beta) sum += std::abs(beta);
     return sum;
 }
 
@@ -174,8 +199,10 @@ void Decomposition::solve() {
                        : static_cast<std::int64_t>(kStepsTimesSize / static_cast<double>(n));
     if (options_.max_steps >= 0) most = std::min(most, options_.max_steps - steps_);
     RowCache* cache = whole_set_ || cache_.bytes() == 0 ? nullptr : &cache_;
-    steps_ += set_.solve(x_, bias(), tol, most, cache, iterations_).steps;
+    const std::int64_t made = set_.solve(x_, bias(), tol, most, cache, iterations_).steps;
+    steps_ += made;
     ++iterations_;
+    if (made == 0) return stall();
 
     rows_.clear();
     coef_.clear();
@@ -185,6 +212,7 @@ void Decomposition::solve() {
     for (std::size_t a = 0; a < n; ++a) {
         const double change = set_.beta()[a] - x_.beta[set_.places()[a]];
         if (change == 0.0) continue;
+        traffic_ += std::abs(change);
         ++rows_wanted_;
         const std::int64_t id = x_.id[set_.places()[a]];
         const void* known =
@@ -240,19 +268,39 @@ void Decomposition::update(Clock::time_point deadline) {
     if (cursor_ == blocks) commit();
 }
 
+// With J, also the decrease that rounding of f, of the slopes and of the change may feign.
 void Decomposition::commit() {
+    double decrease = 0.0, rounding = 0.0, moved = 0.0;
     for (std::size_t a = 0; a < set_.size(); ++a) {
         const std::size_t p = set_.places()[a];
-        const double before = x_.beta[p], after = set_.beta()[a];
-        const double slope_before = before > 0.0 ? x_.above[p] : x_.below[p];
-        const double slope_after = after > 0.0 ? x_.above[p] : x_.below[p];
-        cost_ += 0.5 * (after - before) * (x_.f[p] + next_f_[p]) + after * slope_after -
-                 before * slope_before;
+        const double before = x_.beta[p], after = set_.beta()[a], change = after - before;
+        const double rise = std::max(after, 0.0) - std::max(before, 0.0);
+        const double slopes = x_.above[p] * rise + x_.below[p] * (change - rise);
+        decrease -= 0.5 * change * (x_.f[p] + next_f_[p]) + slopes;
+        rounding += std::abs(change) * (std::abs(x_.f[p]) + std::abs(next_f_[p])) +
+                    std::abs(slopes);
+        moved += std::abs(change) *
+                 std::sqrt(std::abs(x_.diagonal[static_cast<std::size_t>(x_.id[p])]));
         x_.beta[p] = after;
     }
+    cost_ -= decrease;
     std::copy_n(next_f_.data(), active_, x_.f.data());
+    if (!(decrease > kRounding * (rounding + moved * moved))) return stall();
     phase_ = Phase::select;
-    if (options_.shrinking != Shrinking::never && !whole_set_) shrink();
+    if (options_.shrinking != Shrinking::never && may_shrink_ && !whole_set_) shrink();
+}
+
+// Rounding hides the decrease of J on the active examples: the others are looked at, if there are
+// any.
+void Decomposition::stall() {
+    violation_ = measure_violation();
+    if (active_ == count_ || options_.shrinking == Shrinking::heuristic) {
+        stalled_ = true;
+        phase_ = Phase::done;
+    } else {
+        may_shrink_ = false;  // what is left to gain is too little to set examples aside for
+        begin_rebuild();
+    }
 }
 
 }  // namespace widemargin

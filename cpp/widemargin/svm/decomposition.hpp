@@ -42,7 +42,8 @@ struct DecompositionOptions {
 };
 
 struct DecompositionProgress {
-    bool done;      // nothing is left to do: optimal, or max_steps reached
+    bool done;      // nothing is left to do: optimal, max_steps reached, or stalled
+    bool stalled;   // rounding hides any further decrease of J
     bool complete;  // f is known for every example
     double violation;
     double cost;  // J
@@ -52,6 +53,7 @@ struct DecompositionProgress {
     std::int64_t rows_wanted;
     std::int64_t rows_cached;
     std::size_t active;
+    double traffic;  // sum of |change of beta| over all updates of f since f was last given
 };
 
 class Decomposition {
@@ -69,6 +71,9 @@ class Decomposition {
     // rounding of a bound is put at it. Everything else stays; counts start again at 0. The last
     // progress must have been complete.
     void change_bounds(double t, const std::vector<double>& lo, const std::vector<double>& hi);
+    // Continues with this f of the present beta, in the order of the examples, towards this tol. The
+    // last progress must have been complete.
+    void correct(const double* f, double tol);
     // In the order of the examples. f is right if the last progress was complete.
     void state(double* beta, double* f) const;
 
@@ -97,6 +102,7 @@ class Decomposition {
     std::size_t sums() const { return x_.two_sums ? 2 : 1; }
     DecompositionProgress progress() const;
     double cost() const;
+    double sum_of_sizes() const;
     std::vector<double> beta_by_example() const;
 
     void divide(Clock::time_point deadline);
@@ -113,6 +119,7 @@ class Decomposition {
     void solve();
     void update(Clock::time_point deadline);
     void commit();
+    void stall();
 
     double need(std::size_t p, const Violation& now) const;
     void shrink();
@@ -136,7 +143,8 @@ class Decomposition {
 
     Phase phase_ = Phase::rebuild;
     Violation violation_{};
-    double cost_ = 0.0;
+    double cost_ = 0.0, traffic_ = 0.0;
+    bool stalled_ = false, may_shrink_ = true;
     WorkingSet set_;
     bool whole_set_ = false;          // the working set is everything that is active
     std::vector<std::int64_t> rows_;  // examples that moved, now or since others were set aside

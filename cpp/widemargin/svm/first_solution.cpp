@@ -3,6 +3,7 @@
 // Each part is solved alone, as if the kernel were 0 between parts. That is close to the truth
 // where the kernel is narrow (docs/decisions/0012).
 #include <algorithm>
+#include <cmath>
 
 #include "widemargin/base/parallel.hpp"
 #include "widemargin/svm/decomposition.hpp"
@@ -71,6 +72,7 @@ bool Decomposition::solve_parts(std::size_t last, double bias, double tol) {
         kernel_values_ += sets[k]->kernel_values();
         for (std::size_t a = 0; a < sets[k]->size(); ++a) {
             x_.beta[sets[k]->places()[a]] = sets[k]->beta()[a];
+            traffic_ += std::abs(sets[k]->beta()[a]);
         }
     }
     next_part_ = last;

@@ -5,7 +5,8 @@
 // grow and violates most; variable j may fall and promises the largest decrease of the cost,
 //     (u_i - w_j)^2 / 2a   with   a = K_ii + K_jj - 2 K_ij                    (5.25)
 // where u = -(f + upper slope) and w = -(f + lower slope). The best step is (u_i - w_j) / a, but it
-// ends at the next bound, or at 0, where the slopes change (5.27).
+// ends at the next bound, or at 0, where the slopes change (5.27). A step whose u_i - w_j is within
+// the rounding of f_i and f_j would follow noise, so it is not made.
 #pragma once
 
 #if defined(__AVX__)
@@ -83,7 +84,7 @@ class PairSteps {
         while (true) {
             solution.violation = violation();
             if (!(solution.violation > p_.tol) || solution.steps == p_.max_steps) break;
-            step();
+            if (!step()) break;
             ++solution.steps;
         }
         return solution;
@@ -93,7 +94,9 @@ class PairSteps {
     static constexpr T infinity = static_cast<T>(__builtin_inf());
     static constexpr std::size_t kChains = 2;  // independent ones hide latency
     static constexpr double tau = 1e-12;       // where a <= 0: equal examples, kernels like sigmoid
+    static constexpr double kRounding = 0x1p-51;  // of f, relative
 
+    static double size(double x) { return x < 0.0 ? -x : x; }
     T* u(std::size_t g) const { return first_ + g * n_; }
     T* w(std::size_t g) const { return first_ + (sums + g) * n_; }
     const T* row(std::size_t a) const {
@@ -193,24 +196,28 @@ class PairSteps {
         return best(decrease, ignored);
     }
 
-    void step() {
+    // False if rounding hides the best step.
+    bool step() {
         const std::size_t i = worst_[chosen_], j = partner(i);
         double a = static_cast<double>(diagonal_[i]) + static_cast<double>(diagonal_[j]) -
                    2.0 * static_cast<double>(row(i)[j]);
         if (!(a > tau)) a = tau;
-        double t = (static_cast<double>(u(chosen_)[i]) - static_cast<double>(w(chosen_)[j])) / a;
+        const double vi = value(i), vj = value(j);
+        const double slope = static_cast<double>(u(chosen_)[i]) - static_cast<double>(w(chosen_)[j]);
+        if (!(slope > kRounding * (size(vi) + size(vj) + 2.0 * size(p_.bias)))) return false;
+        double t = slope / a;
         const double end_i = p_.beta[i] < 0.0 && p_.hi[i] > 0.0 ? 0.0 : p_.hi[i];
         const double end_j = p_.beta[j] > 0.0 && p_.lo[j] < 0.0 ? 0.0 : p_.lo[j];
         const double room_i = end_i - p_.beta[i], room_j = p_.beta[j] - end_j;
         if (t > room_i) t = room_i;
         if (t > room_j) t = room_j;
-        const double vi = value(i), vj = value(j);
         // exactly at the end, so that comparisons find it there
         p_.beta[i] = t == room_i ? end_i : p_.beta[i] + t;
         p_.beta[j] = t == room_j ? end_j : p_.beta[j] - t;
         mark(i, vi);
         mark(j, vj);
         advance(row(i), row(j), all<T>(static_cast<T>(t)));
+        return true;
     }
 
     const SubProblem& p_;

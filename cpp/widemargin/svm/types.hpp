@@ -24,14 +24,15 @@ struct SubProblem {
     std::size_t count;   // n
     std::size_t stride;  // a multiple of kTileStep, >= n
     bool two_sums;       // positive and negative beta keep a sum each, otherwise all keep one
-    const double* v;     // n: -f, less what all have in common
+    const double* v;     // n: -f - bias
+    double bias;
     const double* above;
     const double* below;
     const double* diagonal;
     double* beta;  // overwritten
     const double* lo;
     const double* hi;
-    double tol;  // stop when nothing violates by more
+    double tol;  // stop when nothing violates by more, or when rounding hides the next step
     std::int64_t max_steps;
 };
 

@@ -109,6 +109,7 @@ SubSolution WorkingSet::solve(const Variables& all, double bias, double tol, std
                                 .stride = stride_,
                                 .two_sums = all.two_sums,
                                 .v = v.data(),
+                                .bias = bias,
                                 .above = above.data(),
                                 .below = below.data(),
                                 .diagonal = diagonal.data(),

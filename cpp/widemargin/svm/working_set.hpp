@@ -34,8 +34,8 @@ class WorkingSet {
     // A new set, at these places; nothing of its tile is computed yet.
     void choose(std::vector<std::size_t> places, const Variables& all);
 
-    // Solves the sub-problem until nothing violates by more than `tol`; the result is in `beta`. u
-    // and w are compared with `bias`. Rows of the tile come from the cache if it has them; those of
+    // Solves the sub-problem until nothing violates by more than `tol`, or until rounding hides the
+    // next step; the result is in `beta`. u and w are compared with `bias`. Rows of the tile come from the cache if it has them; those of
     // variables that violate at the start are computed together.
     SubSolution solve(const Variables& all, double bias, double tol, std::int64_t max_steps,
                       RowCache* cache, std::int64_t now);

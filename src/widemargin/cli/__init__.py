@@ -10,7 +10,7 @@ import typer
 from widemargin.cli.console import Commands
 from widemargin.cli.experiments import demo, papers
 from widemargin.cli.predict import predict
-from widemargin.cli.show import info, models, versions
+from widemargin.cli.show import info, models, version, versions
 from widemargin.cli.train import train
 
 __all__ = ["app"]
@@ -22,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.callback()(version)
 for command in (demo, train, predict, info, models, versions):
     app.command()(command)
 app.add_typer(papers, name="papers")

@@ -1,4 +1,8 @@
-"""Output of all commands: one-line errors and warnings, tables of facts, JSON."""
+"""Output of all commands: one-line errors and warnings, tables of facts, JSON.
+
+Names of classes and columns come from files that may be a stranger's.  They are printed as they
+are: not as markup, and with control characters escaped, so that no file can command the terminal.
+"""
 
 import dataclasses
 import json
@@ -16,16 +20,22 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
+from widemargin._runtime.files import check_target, is_stream
+
 INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ended
 
 # Arguments of Python functions that are options of the same name here.
 OPTION_ARGUMENTS = {
-    *("target", "format", "index_base"),
+    *("target", "format", "index_base", "n_features"),
     *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
 }
 
-out = Console(highlight=False)
-err = Console(highlight=False, stderr=True)
+STANDARD_OUTPUT = Path("/dev/stdout")
+REMEDY = "check the name and the permissions"
+EXPECTED = (ImportError, MemoryError, OSError, ValueError)  # others are bugs
+
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(highlight=False, markup=False, emoji=False, stderr=True)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -40,7 +50,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _short_errors() -> Iterator[None]:
-    """Turn errors that users can cause into one line and an exit code; others are bugs."""
+    """Turn every error into one line and an exit code."""
     try:
         yield
     except KeyboardInterrupt:
@@ -48,8 +58,9 @@ def _short_errors() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
     except BrokenPipeError:  # `widemargin ... | head`
         raise
-    except (ImportError, MemoryError, OSError, ValueError) as error:
-        if os.environ.get("WIDEMARGIN_DEBUG"):
+    except Exception as error:
+        ends_the_command = isinstance(error, typer.Abort) or hasattr(error, "exit_code")
+        if ends_the_command or os.environ.get("WIDEMARGIN_DEBUG"):
             raise
         say(f"error: {_message(error)}", "red")
         raise typer.Exit(1) from None
@@ -58,7 +69,7 @@ def _short_errors() -> Iterator[None]:
 @contextmanager
 def _short_warnings() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        say(f"warning: {message}", "yellow")
+        say(f"warning: {' '.join(str(message).split(chr(10)))}", "yellow")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -70,7 +81,13 @@ def _message(error: BaseException) -> str:
     from widemargin.tables import ArgumentError
 
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{os.fsdecode(error.filename)}: {error.strerror}; {REMEDY}"
+    if not isinstance(error, EXPECTED):
+        what = next(iter(str(error).splitlines()), "")
+        return (
+            f"{type(error).__name__}: {what}; this should not happen. Please report it with the "
+            "traceback, which WIDEMARGIN_DEBUG=1 shows"
+        )
     text = error.spelled(as_option) if isinstance(error, ArgumentError) else str(error)
     # Further lines, for example those of scikit-learn, are advice to programmers.
     return next(iter(text.splitlines()), "") or type(error).__name__
@@ -92,7 +109,20 @@ def as_option(argument: Any) -> str:
 
 def say(message: str, style: str = "") -> None:
     """Print one line to standard error, wrapped between words on a terminal."""
-    err.print(message, style=style, markup=False, soft_wrap=not err.is_terminal)
+    err.print(visible(message), style=style, soft_wrap=not err.is_terminal)
+
+
+def visible(text: str) -> str:
+    """The text with control characters, also those that reverse the direction, as escapes.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb\u202e"))
+    a\\x1b[2Jb\\u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(value: Any) -> None:
@@ -114,17 +144,17 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def print_facts(facts: Mapping[str, Any], title: str = "") -> None:
+def print_facts(facts: Mapping[str, Any], title: str = "", console: Console = out) -> None:
     """Print names and values in two columns, without the values that are None."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts.items():
         if value is not None:
-            grid.add_row(name, str(value))
+            grid.add_row(visible(name), visible(str(value)))
     if title:
-        out.print(title, style="bold", markup=False)
-    out.print(grid)
+        console.print(title, style="bold")
+    console.print(grid)
 
 
 def listing(values: Any, limit: int = 8) -> str:
@@ -141,9 +171,25 @@ def number(value: float | None, digits: int = 4) -> str | None:
 def check_output(path: Path, *inputs: Path | None) -> None:
     """Refuse an output that cannot be written, or that is an input, before the work begins."""
     for used in inputs:
-        if used is not None and path.exists() and used.exists() and path.samefile(used):
+        if used is None or is_stream(path):
+            continue
+        if path.exists() and used.exists() and path.samefile(used):
             raise ValueError(f"--output {path} would overwrite an input; name another file")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file to write")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent}; create it first")
+    check_target(path)
+
+
+def output_path(path: Path, json: bool) -> tuple[Path, Console]:
+    """The file to write, and where to print the results: "-" means standard output for the file."""
+    file = STANDARD_OUTPUT if path == Path("-") else path
+    if file != STANDARD_OUTPUT:
+        return file, out
+    if json:
+        raise ValueError(
+            f"--json and --output {path} both write to standard output; name a file with --output"
+        )
+    return file, err
+
+
+def input_path(path: Path) -> Path:
+    """The file to read: "-" means standard input."""
+    return Path("/dev/stdin") if path == Path("-") else path

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from widemargin.cli.console import say
@@ -11,12 +12,17 @@ from widemargin.cli.console import say
 INDEX_BASE_ATTRIBUTE = "svmlight_index_base_"  # of models trained on svmlight files
 
 DataArgument = Annotated[
-    Path, typer.Argument(help="Data file: .csv, .tsv, .parquet, .svm or .npz.", show_default=False)
+    Path,
+    typer.Argument(
+        help="Data file: .csv, .tsv, .parquet, .svm or .npz; - is standard input.",
+        show_default=False,
+    ),
 ]
 DataArguments = Annotated[
     list[Path],
     typer.Argument(
-        help="Data file: .csv, .tsv, .parquet, .svm or .npz. Several need --stream.",
+        help="Data file: .csv, .tsv, .parquet, .svm or .npz; - is standard input. Several files "
+        "need --stream.",
         show_default=False,
     ),
 ]
@@ -24,7 +30,8 @@ FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="Format of a file with another suffix: csv, tsv, parquet, svmlight or npz.",
+        help="Format of a file with another suffix: csv, tsv, parquet, svmlight or npz. Standard "
+        "input is csv without it.",
     ),
 ]
 NoHeaderOption = Annotated[
@@ -36,6 +43,43 @@ IndexBaseOption = Annotated[
         "--index-base", min=0, max=1, help="Number of the first column of an svmlight file: 0 or 1."
     ),
 ]
+
+
+FeaturesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--n-features",
+        min=1,
+        help="Number of columns of an svmlight file; by default its largest column number.",
+    ),
+]
+ManyClassesOption = Annotated[
+    bool,
+    typer.Option("--many-classes", help="The target holds classes, even if it has many numbers."),
+]
+
+# A numeric target with more values than this is taken for a quantity, not for classes; so is one
+# with more than FEW_VALUES of which each occurs in few rows.
+MANY_VALUES, FEW_VALUES, ROWS_PER_VALUE = 100, 20, 5
+
+
+def check_classes(values: Any, rows: int, name: str | None, *, many: bool) -> None:
+    """Refuse a target that looks like a quantity, because all models are classifiers."""
+    if values.dtype.kind not in "iuf":
+        return
+    count = len(values)
+    fractions = values[values != np.round(values)]
+    if fractions.size:
+        what = f"{count:,} different numbers, such as {fractions[0]:g}"
+    elif many or count <= FEW_VALUES or (count <= MANY_VALUES and rows >= ROWS_PER_VALUE * count):
+        return
+    else:
+        what = f"{count:,} different numbers in {rows:,} rows"
+    accept = "" if fractions.size else "; if they are classes, add --many-classes"
+    raise ValueError(
+        f"the target {name!r} holds {what}, and these models predict classes. To predict a number, "
+        f"use a regressor in Python, such as LinearSVR or MLPRegressor{accept}"
+    )
 
 
 def named(table: Any) -> Any:

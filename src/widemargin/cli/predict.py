@@ -6,7 +6,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from widemargin.cli.console import JsonOption, check_output, print_facts, print_json
+from widemargin.cli.console import (
+    JsonOption,
+    check_output,
+    err,
+    input_path,
+    output_path,
+    print_facts,
+    print_json,
+)
 from widemargin.cli.data import (
     DataArgument,
     FormatOption,
@@ -25,7 +33,12 @@ def predict(
     model: ModelArgument,
     data: DataArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet or .npz.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .csv, .tsv, .parquet or .npz; - is standard output, as CSV.",
+        ),
     ],
     scores: Annotated[bool, typer.Option("--scores", help="Add the decision values f(x).")] = False,
     target: Annotated[
@@ -43,6 +56,8 @@ def predict(
     from widemargin.persistence import load
     from widemargin.tables import write_predictions
 
+    output, console = output_path(output, json)
+    data = input_path(data)
     check_output(output, model, data)
     fitted = load(model)
     if not hasattr(fitted, "predict") or not hasattr(fitted, "classes_"):
@@ -66,8 +81,9 @@ def predict(
             "predicted": ", ".join(f"{name}: {count:,}" for name, count in largest)
             + (", …" if len(counted) > 8 else ""),
             "error": None if rate is None else f"{rate:.2f} %",
-            "saved to": output,
-        }
+            "saved to": None if console is err else output,
+        },
+        console=console,
     )
 
 

@@ -1,7 +1,7 @@
 """`widemargin info`, `models` and `versions`: contents of a model file, models, packages."""
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from typing import Annotated, Any
 
 import typer
@@ -78,16 +78,22 @@ def _print_model(result: dict[str, Any]) -> None:
         }
     )
     out.print()
-    print_facts({k: repr(v) for k, v in result["parameters"].items()}, "Parameters")
+    print_facts({k: one_line(v) for k, v in result["parameters"].items()}, "Parameters")
     if record["stop_reason"] is not None:
         out.print()
         print_facts(
             {
                 name.replace("_", " "): number(value) if isinstance(value, float) else value
                 for name, value in record.items()
+                if name != "updates" or value  # 0: this model does not count them
             },
             "Training",
         )
+
+
+def one_line(value: Any) -> str:
+    """The value as Python writes it, without line breaks."""
+    return " ".join(repr(value).split("\n"))
 
 
 def models(
@@ -107,7 +113,30 @@ def models(
     if json:
         print_json(table)
     else:
-        print_facts({key: value if name is None else repr(value) for key, value in table.items()})
+        shown = {key: value if name is None else one_line(value) for key, value in table.items()}
+        print_facts(shown)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from widemargin import __version__
+
+        typer.echo(f"widemargin {__version__}")
+        raise typer.Exit
+
+
+def version(
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version and exit.",
+            callback=_print_version,
+            is_eager=True,
+        ),
+    ] = False,
+) -> None:
+    """Large-margin learning on large data."""
 
 
 def versions(json: JsonOption = False) -> None:
@@ -141,8 +170,8 @@ def versions(json: JsonOption = False) -> None:
 
 def _version(package: str) -> str | None:
     try:
-        return version(package)
-    except PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 

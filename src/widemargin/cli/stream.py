@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from widemargin._runtime.files import is_stream
 from widemargin.cli.console import say
-from widemargin.cli.data import remember_index_base
+from widemargin.cli.data import check_classes, remember_index_base
 from widemargin.cli.progress import byte_bar
 from widemargin.cli.summary import summary_of
 
@@ -110,6 +112,7 @@ def train_stream(
     reading: Mapping[str, Any],
     time_limit: float | None,
     quiet: bool,
+    many_classes: bool,
 ) -> tuple[Any, dict[str, Any]]:
     """Train and save a model; return it with a summary of the training."""
     from widemargin.persistence import save
@@ -117,6 +120,8 @@ def train_stream(
 
     _check_model(estimator)
     statistics = options.statistics_argument()
+    if options.checkpoint is None and is_stream(output):
+        raise ValueError(f"{output} is not a file; name a file for the state with --checkpoint")
     checkpoint = options.checkpoint or output.with_name(f"{output.name}.checkpoint")
     if checkpoint.exists() and not options.resume:
         raise FileExistsError(
@@ -127,6 +132,7 @@ def train_stream(
             source = stream(
                 data, classes=options.labels(), chunk_rows=options.chunk_rows, **reading
             )
+            source.check_classes = partial(check_classes, name=source.target, many=many_classes)
             outcome = fit_stream(
                 estimator,
                 source,

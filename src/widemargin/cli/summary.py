@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from widemargin.cli.console import listing, number, print_facts
 
@@ -15,7 +16,7 @@ def summary_of(estimator: Any, **facts: Any) -> dict[str, Any]:
         "classes": estimator.classes_,
         "gap": getattr(estimator, "duality_gap_", None),
         "converged": estimator.converged_,
-        "updates": getattr(estimator, "n_updates_", None),
+        "updates": getattr(estimator, "n_updates_", None) or None,  # 0: nothing is counted
         "geometric_margin": getattr(estimator, "geometric_margin_", None),
         "test_error": None,
     } | facts
@@ -32,7 +33,7 @@ def error_rate(model: Any, X: Any, y: Any) -> float:
     return 100.0 * float(np.mean(np.asarray(model.predict(X) != y)))
 
 
-def print_summary(summary: dict[str, Any]) -> None:
+def print_summary(summary: dict[str, Any], console: Console) -> None:
     """Print a summary in two columns."""
     encoded = summary["features"] != summary["columns"]
     updates, test_error = summary["updates"], summary["test_error"]
@@ -55,8 +56,9 @@ def print_summary(summary: dict[str, Any]) -> None:
             if test_error is None
             else f"{test_error:.2f} % of {summary['test_rows']:,} rows",
             "seconds": f"{summary['seconds']:.2f}",
-            "saved to": summary["file"],
-        }
+            "saved to": f"{summary['file']} (safetensors)",
+        },
+        console=console,
     )
 
 

@@ -1,5 +1,6 @@
 """`widemargin train`: from a data file to a model file."""
 
+import ast
 import contextlib
 import difflib
 import time
@@ -10,18 +11,24 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from widemargin._runtime.files import is_stream
 from widemargin.cli.console import (
     INTERRUPTED_EXIT_CODE,
     JsonOption,
     check_output,
+    input_path,
+    output_path,
     print_json,
     say,
 )
 from widemargin.cli.data import (
     DataArguments,
+    FeaturesOption,
     FormatOption,
     IndexBaseOption,
+    ManyClassesOption,
     NoHeaderOption,
+    check_classes,
     named,
     reader_for,
     remember_index_base,
@@ -41,11 +48,23 @@ from widemargin.cli.stream import (
 from widemargin.cli.summary import error_rate, print_summary, summary_of
 
 CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
+MAX_SETTING = 10_000  # characters of a tuple, list or dictionary
+# Suffixes that promise a file of another format.
+OTHER_FORMATS = {
+    *(".pkl", ".pickle", ".p", ".joblib", ".dill", ".onnx", ".pmml", ".pt", ".pth"),
+    *(".h5", ".hdf5", ".keras", ".json", ".yaml", ".csv", ".tsv", ".txt", ".parquet"),
+    *(".svm", ".npz", ".npy", ".gz", ".zip"),
+}
 
 
 def train(
     data: DataArguments,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Model file to write, as safetensors; - is standard output."
+        ),
+    ],
     target: Annotated[
         str | None, typer.Option(help="Target column: its name, or a position such as -1.")
     ] = None,
@@ -59,6 +78,8 @@ def train(
     format: FormatOption = None,
     no_header: NoHeaderOption = False,
     index_base: IndexBaseOption = None,
+    n_features: FeaturesOption = None,
+    many_classes: ManyClassesOption = False,
     test: Annotated[
         Path | None, typer.Option(help="Data file on which to measure the test error.")
     ] = None,
@@ -86,21 +107,27 @@ def train(
     if not stream:
         streaming.check_unused(data)
     estimator = make_model(model, settings or [], None if stream else time_limit)
+    output, console = output_path(output, json)
+    data = [input_path(path) for path in data]
     check_output(output, *data, test)
-    if test is not None and not test.is_file():
-        raise FileNotFoundError(f"{test}: there is no such file")
-    reading = {
+    _check_suffix(output)
+    if test is not None and not (test.is_file() or is_stream(test)):
+        raise FileNotFoundError(f"{test}: there is no such file; check the name")
+    reading: dict[str, Any] = {
         "target": target,
         "format": format,
         "header": not no_header,
         "index_base": index_base,
     }
+    width = {"n_features": n_features}
     if stream:
         fitted, summary = train_stream(
-            estimator, data, output, streaming, reading, time_limit, quiet
+            estimator, data, output, streaming, reading | width, time_limit, quiet, many_classes
         )
     else:
-        fitted, summary = _train_on_table(estimator, data[0], output, reading, quiet)
+        fitted, summary = _train_on_table(
+            estimator, data[0], output, reading | width, quiet, many_classes
+        )
     reading["target"] = summary.pop("target")
     if test is not None:
         X_test, y_test = reader_for(fitted)(test, **reading)
@@ -108,14 +135,27 @@ def train(
     if json:
         print_json(summary)
     elif not quiet:
-        print_summary(summary)
+        print_summary(summary, console)
     if summary["stop_reason"] == "interrupted":
         say(f"interrupted: the model as it stands was saved to {output}", "yellow")
         raise typer.Exit(INTERRUPTED_EXIT_CODE)
 
 
+def _check_suffix(output: Path) -> None:
+    if output.suffix.lower() in OTHER_FORMATS:
+        raise ValueError(
+            f"--output {output}: models are written in the safetensors format, not as "
+            f"{output.suffix}; name the file {output.with_suffix('.safetensors').name}"
+        )
+
+
 def _train_on_table(
-    estimator: Any, data: Path, output: Path, reading: Mapping[str, Any], quiet: bool
+    estimator: Any,
+    data: Path,
+    output: Path,
+    reading: Mapping[str, Any],
+    quiet: bool,
+    many_classes: bool,
 ) -> tuple[Any, dict[str, Any]]:
     """Fit and save a model; return it with a summary of the training."""
     from widemargin.persistence import save
@@ -124,6 +164,7 @@ def _train_on_table(
     table = read_table(data, **reading)
     if table.y is None:
         raise ValueError(f"{data}: the target column is not known; name it with --target")
+    check_classes(np.unique(table.y), len(table.y), table.target_name, many=many_classes)
     X = named(table)
     fitted = _with_encoder(estimator, X, mixed=X is table.X and hasattr(X, "iloc"))
     start = time.perf_counter()
@@ -161,7 +202,10 @@ def make_model(name: str, settings: Sequence[str], time_limit: float | None) -> 
         if key not in known:
             close = difflib.get_close_matches(key, known, n=3, cutoff=0.5) or sorted(known)
             raise ValueError(f"{name} has no parameter {key!r}; closest: {', '.join(close)}")
-        estimator.set_params(**{key: parse_value(text)})
+        try:
+            estimator.set_params(**{key: parse_value(text)})
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"--set {setting}: {error}; write (50, 50), [1, 2] or text") from None
     if time_limit is not None:
         estimator.set_params(time_limit=time_limit)
     estimator._validate_params()  # before the data are read
@@ -169,14 +213,28 @@ def make_model(name: str, settings: Sequence[str], time_limit: float | None) -> 
 
 
 def parse_value(text: str) -> Any:
-    """An integer, a float, true, false, null or integers such as 512,512; otherwise a string."""
+    """The value that a setting stands for.
+
+    An integer, a float, true, false or null; numbers such as 512,512 as a tuple; tuples, lists and
+    dictionaries as Python writes them; any other text as it is.
+
+    Examples
+    --------
+    >>> parse_value("(50, 50)"), parse_value("50,50"), parse_value("[0.5]"), parse_value("auto")
+    ((50, 50), (50, 50), [0.5], 'auto')
+    """
     if text.lower() in CONSTANTS:
         return CONSTANTS[text.lower()]
+    if text.strip().startswith(("(", "[", "{")):
+        if len(text) > MAX_SETTING:
+            raise ValueError(f"the value has more than {MAX_SETTING} characters")
+        return ast.literal_eval(text.strip())
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)
-    with contextlib.suppress(ValueError):
-        return tuple(int(part) for part in text.split(","))
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return tuple(kind(part) for part in text.rstrip(",").split(","))
     return text
 
 

@@ -24,7 +24,14 @@ from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import as_rows, canonical
 
-__all__ = ["ROUNDING", "SCALING_CONSTRAINT", "Scaling", "filled_columns", "partly_scaled"]
+__all__ = [
+    "ROUNDING",
+    "SCALING_CONSTRAINT",
+    "Scaling",
+    "extremes",
+    "filled_columns",
+    "partly_scaled",
+]
 
 #: What scikit-learn's parameter validation is told about `scaling`.
 SCALING_CONSTRAINT: list[Any] = [StrOptions({"standard", "minmax"}), None]
@@ -127,7 +134,10 @@ class Scaling:
 
     @property
     def scale(self) -> FloatArray:
-        """s: what inputs are divided by; 1 for constant columns, which then are 0 if centred."""
+        """s: what inputs are divided by; 1 for constant columns, which then are 0 if centred.
+
+        A spread that is only rounding is divided by the size of the values, so that it stays small.
+        """
         if self.kind is None or not self.divide:
             return np.ones_like(self.mean)
         if self.kind == "standard":
@@ -137,8 +147,8 @@ class Scaling:
         else:
             size = np.maximum(np.abs(self.low), np.abs(self.high))
             scale = np.where(self.centred, self.high - self.low, size)
-        scale[scale <= ROUNDING * size] = 1.0
-        scale[scale == 0.0] = 1.0
+        constant = scale <= ROUNDING * size
+        scale[constant] = np.where((scale > 0.0) & self.centred, size, 1.0)[constant]
         return scale
 
     @property
@@ -177,7 +187,9 @@ class Scaling:
         before = replace(self)
         mean, variance = np.empty_like(self.mean), np.empty_like(self.mean)
         _core.moments(as_rows(X), order, weights, mean, variance)
-        low, high = _extremes(X, order) if self.kind == "minmax" else (None, None)
+        low, high = None, None
+        if self.kind == "minmax":
+            low, high = extremes(X if len(order) == X.shape[0] else canonical(X)[order])
         filled = filled_columns(X, order, weights) if self.centre == "filled" else None
         self.merge(Scaling(self.kind, mean, variance, total, low=low, high=high, filled=filled))
         if before.weight > 0:
@@ -292,8 +304,8 @@ def filled_columns(X: ArrayLike, order: IntArray, weights: FloatArray | None) ->
     return np.asarray(total / counted.sum())
 
 
-def _extremes(X: ArrayLike, order: IntArray) -> tuple[FloatArray, FloatArray]:
+def extremes(X: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """The smallest and largest value of each column, zeros of sparse rows included."""
-    some = canonical(X) if len(order) == X.shape[0] else canonical(X)[order]
+    some = canonical(X)
     low, high = min_max_axis(some, axis=0) if sp.issparse(some) else (some.min(0), some.max(0))
     return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)

@@ -69,7 +69,8 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     verbose : int, default=0
         Whether to print one line per certificate.
     random_state : int, RandomState or None, default=None
-        The seed of the order of the examples in coordinate descent.
+        The seed of the order of the examples in coordinate descent. None takes the same seed every
+        time: fits of the same data agree.
     max_iter : int, default=1000
         The largest number of epochs of coordinate descent and iterations of the interior-point
         method.
@@ -93,12 +94,14 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
-        The cost of each problem, a lower bound of every cost, and their difference.
+        The cost of each problem at `coef_` and `intercept_`, a lower bound of every cost, and their
+        difference. Both are recomputed when the fit ends, and the bound is lowered by all rounding
+        errors, so that it holds in exact arithmetic.
     converged_ : bool
         Whether the gap is at most `tol` times the cost.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback"; "rounding" if rounding hides
-        the remaining gap.
+        the remaining gap, as with columns far from 0 that are not scaled.
     solver_ : str
         The solver that found the solution: "dual", "interior", or "dual, interior" if the problems
         of several classes differ.

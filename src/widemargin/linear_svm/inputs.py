@@ -12,13 +12,14 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.packing import RowLayout
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.scaling import Scaling
 
 EXAMPLES_PER_BLOCK = 4096  # weighted at a time, so that they stay in the cache
 MAX_DENSE_INPUTS = 1 << 26  # numbers up to which scaled inputs are kept as float64
+FAR = 1e3  # an offset above this multiple of the spread is subtracted from each input
 INPUTS_PER_THREAD = 1 << 19  # stored numbers that make one more thread worth its cost
 
 
@@ -47,28 +48,61 @@ class LinearInputs:
         self.mean, self.scale = self.scaling.core_arguments
         self.stored = int(X.nnz) if sp.issparse(X) else self.count * self.width
         self.threads = min(threads, 1 + self.stored // INPUTS_PER_THREAD)
+        self._designs: dict[float, Design] = {}
 
     @cached_property
     def training(self) -> "TrainingRows":
         """The rows, for visits one by one."""
         return TrainingRows(self)
 
+    def design(self, constant: float) -> "Design":
+        """The rows with a constant appended, for products in blocks."""
+        if constant not in self._designs:
+            self._designs[constant] = Design(self, constant)
+        return self._designs[constant]
+
     @cached_property
-    def design(self) -> "Design":
-        """The rows with a 1 appended, for products in blocks."""
-        return Design(self)
+    def far(self) -> IntArray:
+        """The columns with an offset much larger than their spread.
+
+        There the sum of β x̂ loses its digits unless the offset is subtracted first.
+        """
+        if self.mean is None:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(np.abs(self.mean) > FAR * np.sqrt(self.scaling.variance))
+
+    @cached_property
+    def _far_inputs(self) -> FloatArray:
+        return self.centred(self.X, self.far, np.float64)
+
+    def centred(self, X: ArrayLike, columns: IntArray, dtype: type) -> FloatArray:
+        """Some columns of some rows, scaled."""
+        some = X[:, columns]
+        dense = (some.toarray() if sp.issparse(some) else some).astype(dtype)
+        if self.mean is None or self.scale is None:
+            return np.asarray(dense)
+        return np.asarray((dense - self.mean[columns]) / self.scale[columns])
 
     def raw(self, w: FloatArray, b: Any) -> tuple[FloatArray, Any]:
         """From weights of scaled inputs, those of the inputs as given."""
         return self.scaling.raw(w, b)
+
+    def scaled(self, coef: FloatArray, intercept: Any) -> tuple[FloatArray, Any]:
+        """The inverse of `raw`."""
+        if self.mean is None or self.scale is None:
+            return coef, intercept
+        return coef * self.scale, intercept + coef @ self.mean
 
     def outputs(self, points: Sequence[tuple[FloatArray, Any]]) -> FloatArray:
         """f(x) of all examples for each (w, b), in one pass.
 
         w are weights of scaled inputs. If b has several entries, w and f(x) have one row for each.
         """
-        raw = [self.raw(w, b) for w, b in points]
-        w, b = np.array([w for w, _ in raw]), np.array([b for _, b in raw])
+        return self.raw_outputs([self.raw(w, b) for w, b in points])
+
+    def raw_outputs(self, points: Sequence[tuple[FloatArray, Any]]) -> FloatArray:
+        """The same for weights of the inputs as given."""
+        w, b = np.array([w for w, _ in points]), np.array([b for _, b in points])
         out = np.empty((self.count, b.size))
         _core.decision(self.rows, w.reshape(b.size, -1), b.ravel(), out, self.threads)
         return np.ascontiguousarray(out.T).reshape(*b.shape, self.count)
@@ -81,7 +115,10 @@ class LinearInputs:
         _core.combine(self.rows, np.ascontiguousarray(coef), out, self.threads)
         if self.mean is None or self.scale is None:
             return out
-        return np.asarray((out - coef.sum() * self.mean) / self.scale)
+        out = (out - coef.sum() * self.mean) / self.scale
+        if len(self.far):
+            out[self.far] = coef @ self._far_inputs
+        return np.asarray(out)
 
 
 class TrainingRows:
@@ -111,16 +148,24 @@ class TrainingRows:
 
 
 class Design:
-    """The scaled examples with a 1 appended to each, in blocks of float64."""
+    """The scaled examples with a constant appended to each, in blocks of float64.
 
-    def __init__(self, inputs: LinearInputs) -> None:
-        self.inputs, self.columns = inputs, inputs.width + 1
+    Parameters
+    ----------
+    inputs : LinearInputs
+        The examples.
+    constant : float
+        The number appended.
+    """
+
+    def __init__(self, inputs: LinearInputs, constant: float) -> None:
+        self.inputs, self.columns, self.constant = inputs, inputs.width + 1, constant
         whole = slice(0, inputs.count)
         self._all = self._dense(whole) if inputs.count * self.columns <= MAX_DENSE_INPUTS else None
 
     def _dense(self, rows: slice) -> FloatArray:
-        inputs = self.inputs
-        block, some = np.ones((rows.stop - rows.start, self.columns)), inputs.X[rows]
+        inputs, some = self.inputs, self.inputs.X[rows]
+        block = np.full((rows.stop - rows.start, self.columns), self.constant)
         block[:, :-1] = some.toarray() if sp.issparse(some) else some
         if inputs.mean is not None and inputs.scale is not None:
             block[:, :-1] -= inputs.mean
@@ -148,3 +193,14 @@ class Design:
             scaled = block * roots[rows, None]
             total += scaled.T @ scaled
         return total
+
+    def triangle(self, weights: FloatArray, penalty: FloatArray) -> FloatArray:
+        """The upper triangle U with UᵀU = diag(penalty) + Σ weight x xᵀ, without squaring inputs.
+
+        It costs more than a Cholesky factor, and loses half as many digits.
+        """
+        upper, roots = np.diag(np.sqrt(penalty)), np.sqrt(weights)
+        for rows, block in self._blocks():
+            stacked = np.vstack([upper, block * roots[rows, None]])
+            upper = np.asarray(np.linalg.qr(stacked, mode="r"))
+        return upper

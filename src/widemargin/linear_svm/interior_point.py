@@ -15,6 +15,7 @@ iterations are enough for any C.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +26,11 @@ from widemargin.linear_svm.problem import Certificate, LinearProblem
 
 __all__ = ["PathPoint", "interior_point"]
 
-NO_INTERCEPT_PENALTY = 1e30  # keeps the intercept at 0 when there should be none
 STEP_TO_BOUND = 0.995  # a step goes this fraction of the way to the nearest bound
 SHORTEST_STEP = 1e-12  # below this, rounding leaves no progress
 PATH_POINT_GAP = 10.0  # gap of the iterate kept for the next C, relative to the shift to that C
+DIAGONAL_SHIFTS = (0.0, 1e-14, 1e-13, 1e-12)  # tried before the matrix counts as indefinite
+MAX_READY = 10  # iterates whose products say that tol is reached; then rounding spoils certificates
 CERTIFY_FROM = 3.0  # iterates are certified once their gap is below this multiple of tol
 
 
@@ -50,7 +52,9 @@ class _Iterate:
     """v, and α, s and ξ of each side of each example."""
 
     def __init__(self, problem: LinearProblem, start: PathPoint | None) -> None:
-        self.problem, self.design = problem, problem.inputs.design
+        self.problem = problem
+        self.design = problem.inputs.design(1.0 if problem.intercept > 0 else 0.0)
+        self.orthogonal = False  # whether normal equations were too inaccurate
         if problem.labels:
             self.sign = np.sign(problem.target)[None]
             self.margin = np.ones_like(self.sign)
@@ -58,9 +62,8 @@ class _Iterate:
             self.sign = np.array([[1.0], [-1.0]]) * np.ones_like(problem.target)
             self.margin = self.sign * problem.target - problem.epsilon
         self.penalty = np.ones(self.design.columns)  # R
-        self.penalty[-1] = (
-            1.0 / problem.intercept if problem.intercept > 0 else NO_INTERCEPT_PENALTY
-        )
+        if problem.intercept > 0:
+            self.penalty[-1] = 1.0 / problem.intercept
         self.bounded = not problem.squared
         if start is not None and start.iterate is not None and start.c is not None:
             self.v, alpha, self.s, self.xi = start.iterate
@@ -74,7 +77,7 @@ class _Iterate:
 
     @property
     def cost(self) -> float:
-        return self.problem.primal(self.v[:-1], self.b, self.f)
+        return float(self.problem.primal(self.v[:-1], self.b, self.f))
 
     @property
     def b(self) -> float:
@@ -121,10 +124,21 @@ class _Iterate:
     def room(self) -> FloatArray:
         return self.problem.c - self.alpha
 
-    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def advance(self) -> bool:
-        """One predictor and one corrector step; False if rounding leaves no progress."""
+        """One iteration; False if rounding leaves no progress, with either kind of factors."""
+        if self._step():
+            return True
+        if self.orthogonal:
+            return False
+        self.orthogonal = True
+        return self._step()
+
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
+    def _step(self) -> bool:
+        """One predictor and one corrector step; False if there is no progress."""
         q, total = self.problem.ridge, self.products
+        if not 0.0 < total < np.inf:
+            return False
         count = (2 if self.bounded else 1) * self.alpha.size
         lacking = self.margin - self.sign * self.f - q * self.alpha - self.xi + self.s
         missing = self.design.combine(self.beta) - self.penalty * self.v
@@ -132,9 +146,7 @@ class _Iterate:
         if self.bounded:
             stiffness = stiffness + self.xi / self.room
         theta = 1.0 / stiffness
-        matrix = self.design.gram(theta.sum(axis=0))
-        matrix[np.diag_indices_from(matrix)] += self.penalty
-        factor = _factor(matrix)
+        factor = self._factor(theta.sum(axis=0))
 
         def direction(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, ...]:
             """The direction in which α s and ξ (c − α) change by these."""
@@ -174,10 +186,10 @@ class _Iterate:
         return True
 
     def certify(self) -> Certificate:
-        """A certificate of this iterate, whether or not it is near the solution."""
+        """The bound of β made feasible, and the best point near v and near Σ β x̂."""
         beta = self.problem.feasible(self.beta)
-        w = self.problem.inputs.combine(beta)
-        return self.problem.certify(beta, w, self.problem.point(self.v[:-1], self.b))
+        w, b = self.problem.inputs.combine(beta), self.b
+        return self.problem.certify(beta, w, self.problem.best_near((w, b), (self.v[:-1], b)))
 
     def _furthest(self, alpha: FloatArray, s: FloatArray, xi: FloatArray) -> float:
         """The longest step, at most 1, that leaves all variables positive."""
@@ -188,19 +200,19 @@ class _Iterate:
             least = min(float(np.where(d < 0, -z / d, np.inf).min()) for z, d in pairs)
         return min(1.0, STEP_TO_BOUND * least)
 
-
-def _factor(matrix: FloatArray) -> tuple[FloatArray, bool]:
-    """The Cholesky factor of a matrix that rounding may have made indefinite."""
-    diagonal, shift = matrix.diagonal().copy(), 0.0
-    for _ in range(14):
-        try:
-            factor: tuple[FloatArray, bool] = cho_factor(matrix, check_finite=False)
-            return factor
-        except LinAlgError:
-            more = max(10 * shift, 1e-14)
-            matrix[np.diag_indices_from(matrix)] = (1.0 + more) * diagonal
-            shift = more
-    return np.full_like(matrix, np.nan), False  # which gives no step
+    def _factor(self, theta: FloatArray) -> tuple[FloatArray, bool]:
+        """A triangular factor of R + Σ θ x xᵀ: Cholesky's, or if rounding forbids it, from QR."""
+        if not self.orthogonal:
+            matrix = self.design.gram(theta)
+            matrix[np.diag_indices_from(matrix)] += self.penalty
+            diagonal = matrix.diagonal().copy()
+            for shift in DIAGONAL_SHIFTS:
+                matrix[np.diag_indices_from(matrix)] = (1.0 + shift) * diagonal
+                with suppress(LinAlgError):
+                    factor: tuple[FloatArray, bool] = cho_factor(matrix, check_finite=False)
+                    return factor
+            self.orthogonal = True
+        return self.design.triangle(theta, self.penalty), False
 
 
 def interior_point(
@@ -228,8 +240,8 @@ def interior_point(
         After each iteration. Iterations end only when rounding leaves no progress.
     """
     iterate, wanted = _Iterate(problem, path_point), CERTIFY_FROM * tol
-    left = path_point is None
-    while iterate.advance():
+    left, ready = path_point is None, 0
+    while ready < MAX_READY and iterate.advance():
         relative = problem.relative(iterate.products, iterate.cost)
         if path_point is not None and not left:
             path_point.iterate, path_point.c = iterate.point, problem.c
@@ -237,10 +249,7 @@ def interior_point(
         if relative > wanted:
             yield iterate.certify() if last() else None
             continue
-        beta, wanted = problem.feasible(iterate.beta), 0.9 * relative
-        w = problem.inputs.combine(beta)
-        certificate = problem.certify(beta, w, problem.point(w, iterate.b))
-        if iterate.cost < certificate.primal:  # v is more precise where α of two sides cancel
-            certificate = min(certificate, iterate.certify(), key=lambda one: one.primal)
-        yield certificate
+        wanted = 0.9 * relative
+        ready += relative <= tol
+        yield iterate.certify()
     yield iterate.certify()

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.precision import far_columns, warn_of_lost_columns
 from widemargin.inputs.rows import decision
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.linear_svm.fit import LinearPathState, LinearProblems
@@ -40,8 +41,11 @@ class LinearMachine(CertifiedMachine):
         "warm_start": ["boolean"],
     }
     _remedies: ClassVar[dict[str, str]] = {
-        "max_iter": "raise max_iter or tol, or standardise the inputs",
-        "rounding": "raise tol, or standardise the inputs",
+        "max_iter": 'raise max_iter or tol, or scale the inputs with scaling="standard"',
+        "rounding": (
+            'raise tol, scale the inputs with scaling="standard", subtract large offsets from '
+            "them, or lower C"
+        ),
     }
 
     coef_: FloatArray
@@ -74,7 +78,13 @@ class LinearMachine(CertifiedMachine):
     ) -> LinearInputs:
         if path is not None and path.inputs is not None:
             return path.inputs
-        scaling = Scaling.measured(self.scaling, X, weights=weights)
+        far = far_columns(X)
+        warn_of_lost_columns(X, far, getattr(self, "feature_names_in_", None))
+        if self.scaling is None and len(far[0]) and self._intercept == np.inf:
+            # with a free intercept, a new origin changes nothing but the digits that sums lose
+            scaling = Scaling.measured("standard", X, weights=weights, divide=False)
+        else:
+            scaling = Scaling.measured(self.scaling, X, weights=weights)
         inputs = LinearInputs(X, scaling, threads=self._threads)
         if path is not None:
             path.inputs = inputs
@@ -95,7 +105,9 @@ class LinearMachine(CertifiedMachine):
         return np.inf if self.intercept_scaling is None else float(self.intercept_scaling) ** 2
 
     def _options(self) -> LinearOptions:
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = 0  # so that two fits of the same data agree
+        if self.random_state is not None:
+            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return LinearOptions(float(self.tol), int(self.max_iter), SOLVERS[self.dual], seed)
 
     # ---------------------------------------------------------------------------------- outputs

@@ -69,6 +69,13 @@ class MulticlassProblem(Problem):
             value -= 0.5 * self.intercept * float(np.sum(beta.sum(axis=0) ** 2))
         return value
 
+    def cost(self, w: FloatArray, b: FloatArray, f: FloatArray, error: FloatArray) -> float:
+        own, others = (self.y, np.arange(len(self.y))), f.copy()
+        others[own] = -np.inf
+        losses = np.maximum(0.0, 1.0 + others.max(axis=0) - f[own] + 2.0 * error)
+        value = 0.5 * float(np.sum(w * w)) + float(self.c @ losses)
+        return value + (0.5 * float(b @ b) / self.intercept if 0 < self.intercept < np.inf else 0.0)
+
     def within(self, beta: FloatArray) -> FloatArray:
         """β with the other classes of a row scaled down to c; the own class has minus their sum."""
         alpha = np.maximum(0.0, -beta)
@@ -128,3 +135,15 @@ class MulticlassProblem(Problem):
         kept = np.divide(circulation(flow), flow, out=np.zeros_like(flow), where=flow > 0)
         alpha *= kept[self.y]
         return self._from_alpha(alpha, alpha.sum(axis=1))
+
+    def slack_terms(self, f: FloatArray) -> FloatArray:
+        return np.asarray(1.0 + 2.0 * np.abs(f).max(axis=0))
+
+    def settled(self, beta: FloatArray) -> tuple[FloatArray, float]:
+        """Set the own class to minus the sum of the others; columns stay as they are."""
+        beta = self.within(beta)
+        left = float(np.abs(beta.sum(axis=0)).sum()) if self.intercept == np.inf else 0.0
+        return beta, left
+
+    def dual_terms(self, beta: FloatArray) -> tuple[float, float]:
+        return 0.5 * float(np.abs(beta).sum()), 1.0

@@ -26,7 +26,6 @@ from widemargin.linear_svm.inputs import LinearInputs
 
 __all__ = ["Certificate", "LinearProblem", "Point", "Problem"]
 
-NEGLIGIBLE_COST = 1e-9  # relative to the cost of w = 0
 FLAT_SLOPE = 0.02  # relative to the first slope, at which a line search ends
 MAX_TRIALS = 6  # of a line search
 
@@ -90,6 +89,24 @@ class Problem(ABC):
         The same array if nothing has to change.
         """
 
+    # Formulas in any precision, from which `verified` computes a certificate and its error
+
+    @abstractmethod
+    def cost(self, w: FloatArray, b: Any, f: FloatArray, error: FloatArray) -> float:
+        """The largest P if each f is known up to an error."""
+
+    @abstractmethod
+    def slack_terms(self, f: FloatArray) -> Any:
+        """The size of what is subtracted from |f − t|, or from f, to find ξ."""
+
+    @abstractmethod
+    def settled(self, beta: FloatArray) -> tuple[FloatArray, float]:
+        """A feasible β made feasible in its own precision, and how far it still is from it."""
+
+    @abstractmethod
+    def dual_terms(self, beta: FloatArray) -> tuple[float, float]:
+        """What D adds up without w and b: the sum of the sizes, and the steepest slope in one β."""
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of β."""
@@ -100,14 +117,11 @@ class Problem(ABC):
         """The shape of w."""
         return (*self.outputs, self.inputs.width)
 
-    @cached_property
-    def scale(self) -> float:
-        """A cost so small that it counts as 0, relative to that of w = 0 and b = 0."""
-        return NEGLIGIBLE_COST * self.untouched().primal
-
     def relative(self, gap: float, primal: float) -> float:
         """A gap relative to the cost."""
-        return gap / max(primal, self.scale) if max(primal, self.scale) > 0 else 0.0
+        if gap <= 0.0:
+            return 0.0
+        return gap / primal if primal > 0.0 else np.inf
 
     def points(self, *given: tuple[FloatArray, Any]) -> list[Point]:
         """The outputs and the cost of each (w, b)."""
@@ -215,6 +229,24 @@ class LinearProblem(Problem):
     def primal(self, w: FloatArray, b: float, f: FloatArray) -> float:
         return 0.5 * self._penalty(w, b, w, b) + self.losses(f, f, 0.0)[0]
 
+    def cost(self, w: FloatArray, b: float, f: FloatArray, error: FloatArray) -> float:
+        miss = f - self.target
+        beyond = -self.target * miss if self.labels else np.abs(miss) - self.epsilon
+        xi = np.maximum(0.0, beyond + error)
+        return 0.5 * self._penalty(w, b, w, b) + float(self.c @ (xi * xi if self.squared else xi))
+
+    def slack_terms(self, f: FloatArray) -> float:
+        return self.epsilon
+
+    def untouched(self) -> Certificate:
+        """The certificate of w = 0, and of the b that costs nothing if there is one."""
+        zero = super().untouched()
+        if self.labels or self.intercept < np.inf:
+            return zero
+        middle = 0.5 * (float(self.target.min()) + float(self.target.max()))
+        cost = self.primal(zero.w, middle, np.full(self.inputs.count, middle))
+        return zero._replace(b=middle, primal=cost) if cost == 0.0 else zero
+
     def best_near(self, first: tuple[FloatArray, float], second: tuple[FloatArray, float]) -> Point:
         """The best point on the line through two points, then the best of its multiples."""
         better, worse = sorted(self.points(first, second), key=lambda point: point.cost)
@@ -279,5 +311,20 @@ class LinearProblem(Problem):
         size = np.abs(beta)
         room = size if self.squared else np.minimum(beta - low, high - beta)
         if room.sum() <= abs(excess):
-            room = np.where(beta * excess > 0, size, 0.0)
+            room = np.where(np.sign(beta) == np.sign(excess), size, 0.0)
         return np.asarray(np.clip(beta - excess * (room / room.sum()), low, high))
+
+    def settled(self, beta: FloatArray) -> tuple[FloatArray, float]:
+        """Take what is left of the sum from the largest β of its sign."""
+        if self.intercept < np.inf:
+            return beta, 0.0
+        beta, excess = beta.copy(), beta.sum()
+        largest = int(np.argmax(beta * np.sign(excess)))
+        least = min(abs(excess), abs(beta[largest]))
+        beta[largest] -= np.sign(excess) * least
+        return beta, float(abs(excess) - least)
+
+    def dual_terms(self, beta: FloatArray) -> tuple[float, float]:
+        size, cost = np.abs(beta), np.abs(self.target) + self.epsilon
+        pull = self.ridge * size
+        return float((cost + 0.5 * pull) @ size), float((cost + pull).max())

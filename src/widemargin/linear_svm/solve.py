@@ -18,6 +18,7 @@ from widemargin.linear_svm.forecast import falls_to_come
 from widemargin.linear_svm.interior_point import PathPoint, interior_point
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
 from widemargin.linear_svm.problem import Certificate, LinearProblem, Problem
+from widemargin.linear_svm.verification import verified
 from widemargin.training.control import Control, Watcher
 
 __all__ = ["LinearOptions", "LinearSolution", "solve_linear"]
@@ -25,6 +26,7 @@ __all__ = ["LinearOptions", "LinearSolution", "solve_linear"]
 MAX_INTERIOR_COLUMNS = 1000  # with more columns "auto" never takes the interior-point method
 INTERIOR_ITERATIONS = 20.0  # that it usually takes
 NANOSECONDS_PER_EXAMPLE, NANOSECONDS_PER_PRODUCT = 250.0, 0.07  # of an iteration, as measured
+MAX_SPOILED = 3  # certificates in a row that rounding spoils, before a fit stops
 DESCENT_BUDGET = 0.5  # of the interior-point method's time: what coordinate descent may take
 
 
@@ -129,6 +131,7 @@ def solve_linear(
                 budget = _Budget(options.tol, operations, options.max_iter)
     iterations, spent = 0, 0.0
     reason: str | None = None
+    stalled = _Stall()
 
     def so_far() -> LinearSolution:
         return LinearSolution(best, solver, iterations, reason or "")
@@ -143,28 +146,76 @@ def solve_linear(
 
     due = last if solver == "dual" else at_each
     steps = _steps(problem, options, solver, first, path_point, due)
-    if start is not None:  # it may be good enough
-        steps = chain([(start, 1.0, 0)], steps)
+    if start is not None or first.primal == 0.0:  # it may be good enough
+        steps = chain([(first, 1.0, 0)], steps)
     while reason is None:
         certificate, operations, done = next(steps, (None, 0.0, 0))
         if not operations and not done:
             reason = "rounding"
         spent, iterations = spent + operations, iterations + done
         if certificate is not None:
-            best = _better(best, certificate)
-            relative = problem.relative(best.gap, best.primal)
+            best, relative, hidden = _judged(problem, best, certificate, options.tol)
             control.note(_record(control, number, iterations, best, relative), _line)
             if watcher is not None and watcher(number, so_far):
                 control.stop("callback")
+            slow = budget is not None and done and budget.too_slow(relative, spent, iterations)
             if relative <= options.tol:
                 reason = "tol"
-            elif budget is not None and done and budget.too_slow(relative, spent, iterations):
+            elif budget is not None and (hidden or slow):
                 solver, budget = "interior", None
                 steps = _steps(problem, options, solver, first, path_point, at_each)
+            elif hidden and stalled.after(relative):
+                reason = "rounding"
             reason = reason or control.reason()
             if reason is None and iterations >= options.max_iter:
                 reason = "max_iter"
+    if reason != "tol":
+        best, reason = _last_word(problem, best, first, options.tol, reason)
     return so_far()
+
+
+def _judged(
+    problem: Problem, best: Certificate, now: Certificate, tol: float
+) -> tuple[Certificate, float, bool]:
+    """The best certificate so far, its relative gap, and whether rounding hides what remains."""
+    if not np.isfinite(now.primal) or not np.isfinite(now.dual):
+        return best, problem.relative(best.gap, best.primal), True
+    best = _better(best, now)
+    relative = problem.relative(best.gap, best.primal)
+    if relative > tol:
+        return best, relative, False
+    best = verified(problem, best, tol).certificate
+    relative = problem.relative(best.gap, best.primal)
+    return best, relative, relative > tol
+
+
+def _last_word(
+    problem: Problem, best: Certificate, first: Certificate, tol: float, reason: str
+) -> tuple[Certificate, str]:
+    """The verified certificate of a fit that stops early, and why it does."""
+    found, error = verified(problem, best, tol)
+    if not found.primal <= first.primal:  # what seemed progress was rounding
+        best = best._replace(primal=first.primal, w=first.w, b=first.b)
+        found, error = verified(problem, best, tol)
+    if reason in ("max_iter", "rounding"):
+        if problem.relative(found.gap, found.primal) <= tol:
+            reason = "tol"
+        elif error >= found.gap:
+            reason = "rounding"
+    return found, reason
+
+
+class _Stall:
+    """Counts certificates that rounding spoils, since the gap last became much smaller."""
+
+    def __init__(self) -> None:
+        self.gap, self.count = np.inf, 0
+
+    def after(self, gap: float) -> bool:
+        """Whether one more with this gap is enough to stop."""
+        better = gap < 0.5 * self.gap
+        self.gap, self.count = (gap, 0) if better else (self.gap, self.count + 1)
+        return self.count >= MAX_SPOILED
 
 
 def _steps(

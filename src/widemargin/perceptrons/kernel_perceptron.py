@@ -31,6 +31,7 @@ from widemargin.perceptrons.kernel_learner import (
     scaled_inputs,
 )
 from widemargin.theory import enclosing_ball
+from widemargin.training.control import interrupt_flag
 from widemargin.training.estimators import Examples, IterativeClassifier
 
 __all__ = ["KernelPerceptron"]
@@ -260,7 +261,9 @@ class KernelPerceptron(IterativeClassifier):
             return kernel(inputs, inputs[l : l + 1])[:, 0]
 
         diagonal = inputs.x[every, index] if inputs.index is not None else kernel.diagonal(inputs)
-        return enclosing_ball(column, diagonal, tol=BALL_TOLERANCE).radius
+        with interrupt_flag() as interrupted:  # that of `fit`, so that training stops as well
+            stopped = interrupted.is_set
+            return enclosing_ball(column, diagonal, tol=BALL_TOLERANCE, stopped=stopped).radius
 
     def _resume(
         self,

@@ -64,7 +64,7 @@ def save(model: BaseEstimator, path: PathLike) -> None:
         raise TypeError(f"model={model!r} is not an estimator; pass a fitted estimator")
     encoder = Encoder()
     tree = encoder.encode(model, "")
-    container.write(path, tree, encoder.tensors)
+    container.write(path, tree, encoder.tensors, encoder.text_bytes)
 
 
 def load(path: PathLike) -> Any:
@@ -97,7 +97,7 @@ def load(path: PathLike) -> Any:
     See `save`.
     """
     header, tensors = container.read(path)
-    decoder = Decoder(tensors)
+    decoder = Decoder(tensors, Path(path).stat().st_size)
     try:
         model = decoder.decode(container.model_of(header), "")
     except DECODING_ERRORS as error:

@@ -1,7 +1,9 @@
 """The classes, types and parameters that a model file may hold; all others are refused."""
 
 import inspect
+import math
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +13,12 @@ from scipy import sparse
 from widemargin.persistence.classes import find_class, public_name
 
 MAX_DEPTH = 100  # levels of nesting: far above any real pipeline, far below Python's stack limit
-MAX_TEXT_BYTES = 2**30  # memory that one array of fixed-width strings may take
+
+# What a file may need in memory besides its own tensors and text: fixed-width strings, whose width
+# is that of the longest, and converted copies of tensors that occur more than once.
+FREE_BYTES = 2**26
+BYTES_PER_BYTE = 64
+FREE_ESTIMATORS = 1000  # estimators that a file may hold, counted at each place they are used
 
 SKLEARN_CLASSES: dict[str, frozenset[str]] = {
     module: frozenset(names.split())
@@ -68,6 +75,16 @@ SPARSE: dict[str, type] = {
 SPARSE_NAMES = {cls: name for name, cls in SPARSE.items()}
 
 DTYPE = re.compile(r"[<>|][biufcmMUO]\d{0,9}(\[\d{0,9}[a-zA-Z]{1,2}\])?", re.ASCII)
+
+
+def memory_budget(file_size: int) -> int:
+    """Bytes that the values of a file of `file_size` bytes may need besides its tensors."""
+    return FREE_BYTES + BYTES_PER_BYTE * file_size
+
+
+def text_bytes(shape: Sequence[int], dtype: np.dtype[Any]) -> int:
+    """Bytes of an array of fixed-width strings."""
+    return math.prod(shape) * dtype.itemsize
 
 
 def class_name(cls: type) -> str | None:

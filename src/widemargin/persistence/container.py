@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from widemargin._runtime.files import PathLike, atomic_path
+from widemargin.persistence.allowed import memory_budget
 from widemargin.persistence.decode import DECODING_ERRORS
 from widemargin.persistence.history import tensor_names, upgrade
 
@@ -52,13 +53,22 @@ def digest(header: Header, tensors: Tensors) -> str:
     return total.hexdigest()
 
 
-def write(path: PathLike, model: Any, tensors: Tensors) -> None:
-    """Write the JSON tree and the tensors of a model to one file, which is complete or absent."""
+def write(path: PathLike, model: Any, tensors: Tensors, text_bytes: int = 0) -> None:
+    """Write the JSON tree and the tensors of a model to one file, which is complete or absent.
+
+    `text_bytes` is the memory that its arrays of fixed-width strings take once they are loaded.
+    """
     header = versions() | {"model": model}
     text = json.dumps(header | {"digest": digest(header, tensors)}, allow_nan=False)
     # The header is JSON inside JSON, so quotes are escaped a second time.
     if len(json.dumps(text)) + sum(map(len, tensors)) > MAX_HEADER_BYTES:
         raise ValueError("the model holds too much text for a model file; use pickle")
+    size = len(text) + sum(tensor.nbytes for tensor in tensors.values())
+    if text_bytes > memory_budget(size):
+        raise ValueError(
+            f"the model holds {text_bytes:,} bytes of fixed-width strings, mostly unused, which "
+            "`load` would refuse; convert them to dtype=object, or shorten the longest"
+        )
     with atomic_path(path) as temporary:
         try:
             save_file(tensors, temporary, metadata={"widemargin": text})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import BSpline
 
-from widemargin._runtime.files import checked_sparse
+from widemargin._runtime.sparse import checked_sparse
 from widemargin.persistence import allowed
 
 # Errors that broken or hostile content can cause here, in NumPy, in SciPy and in the JSON parser.
@@ -34,11 +34,17 @@ class Decoder:
     The fields of every node, their types and sizes are checked before it is used.  Anything
     unexpected raises a ValueError that names the place.  `used` collects the names of tensors and
     `sklearn_classes` those of scikit-learn classes.
+
+    A small file must not need much memory: `file_size` bounds what all its values take together,
+    before they are allocated.
     """
 
-    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, tensors: Mapping[str, np.ndarray], file_size: int = 0) -> None:
         self._tensors = tensors
-        self._estimators: dict[int, Any] = {}
+        self._free_bytes = allowed.memory_budget(file_size)
+        self._free_estimators = max(allowed.FREE_ESTIMATORS, file_size)
+        self._estimators: dict[int, tuple[Any, int]] = {}  # id -> estimator, estimators in it
+        self._n_estimators = 0  # so far, counted at each place they are used
         self._depth = 0
         self.used: set[str] = set()
         self.sklearn_classes: set[str] = set()
@@ -115,6 +121,7 @@ class Decoder:
 
     def kind_bspline(self, node: Any, where: str) -> BSpline:
         t, c, k, extrapolate, axis = self.kind_tuple(node, where)
+        self._spend(8 * (np.size(t) + np.size(c)), where)
         return BSpline(t, c, k, extrapolate=extrapolate, axis=axis)  # checks its arguments
 
     def kind_array(self, node: Any, where: str) -> np.ndarray:
@@ -138,8 +145,9 @@ class Decoder:
         _check_fields(node, ("dtype", "shape", "items"), where)
         dtype, items = _dtype(node["dtype"], where), node["items"]
         shape = _shape(node["shape"], len(items), where)
-        if dtype.kind != "U" or dtype.itemsize * len(items) > allowed.MAX_TEXT_BYTES:
+        if dtype.kind != "U":
             raise ValueError(f"improper array of strings at {where}")
+        self._spend(allowed.text_bytes(shape, dtype), where)
         if any(not isinstance(item, str) or 4 * len(item) > dtype.itemsize for item in items):
             raise ValueError(f"element that is not a string of type {dtype} at {where}")
         return np.array(items, dtype).reshape(shape)
@@ -158,6 +166,7 @@ class Decoder:
         data, indices, indptr = (self.decode(node[name], f"{where}.{name}") for name in names)
         if not all(isinstance(part, np.ndarray) for part in (data, indices, indptr)):
             raise ValueError(f"improper sparse matrix at {where}")
+        self._spend(8 * (2 * indices.size + indptr.size), where)
         return checked_sparse(allowed.SPARSE[node["class"]], data, indices, indptr, node["shape"])
 
     def kind_estimator(self, node: Any, where: str) -> Any:
@@ -165,6 +174,7 @@ class Decoder:
         name, number = node["class"], node["id"]
         if not isinstance(name, str) or type(number) is not int or number in self._estimators:
             raise ValueError(f"improper estimator at {where or 'the top'}")
+        before = self._n_estimators
         cls = allowed.resolve_class(name)
         params = self._attributes(node["params"], where)
         state = self._attributes(node["state"], where)
@@ -177,12 +187,27 @@ class Decoder:
             self.sklearn_classes.add(cls.__name__)
         estimator: Any = object.__new__(cls)  # does not call the constructor
         vars(estimator).update(params | state)
-        self._estimators[number] = estimator
+        self._use_estimators(1, where)
+        self._estimators[number] = estimator, self._n_estimators - before
         return estimator
 
     def kind_same(self, node: Any, where: str) -> Any:
         # Only complete estimators are listed, so there can be no cycle.
-        return self._estimators[_field(node, "id", int, where)]
+        estimator, size = self._estimators[_field(node, "id", int, where)]
+        self._use_estimators(size, where)
+        return estimator
+
+    def _spend(self, n_bytes: int, where: str) -> None:
+        """Count memory about to be allocated."""
+        self._free_bytes -= n_bytes
+        if self._free_bytes < 0:
+            raise ValueError(f"the values up to {where} need far more memory than the file has")
+
+    def _use_estimators(self, count: int, where: str) -> None:
+        """Count estimators: unions of unions of the same one would double at each level."""
+        self._n_estimators += count
+        if self._n_estimators > self._free_estimators:
+            raise ValueError(f"more than {self._free_estimators} estimators up to {where}")
 
     def _items(self, nodes: list[Any], where: str) -> list[Any]:
         return [self.decode(node, f"{where}[{i}]") for i, node in enumerate(nodes)]

@@ -24,6 +24,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.tensors: dict[str, np.ndarray] = {}
+        self.text_bytes = 0  # of arrays of fixed-width strings, once they are loaded
         self._seen: dict[int, tuple[Any, Any]] = {}  # id -> (object kept alive, its node)
         self._active: list[int] = []  # ids of the containers around the current value
         self._n_estimators = 0
@@ -113,6 +114,7 @@ class Encoder:
     def _array(self, value: Any, path: str) -> dict[str, Any]:
         dtype = value.dtype
         if dtype.kind == "U":
+            self.text_bytes += allowed.text_bytes(value.shape, dtype)
             node = {"kind": "text", "dtype": dtype.str, "shape": list(value.shape)}
             return node | {"items": value.ravel().tolist()}
         if dtype.kind == "O":

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._runtime.files import PathLike, atomic_path, checked_sparse
+from widemargin._runtime.files import PathLike, atomic_path
+from widemargin._runtime.sparse import checked_sparse
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.persistence.libsvm_file import KERNELS, LARGEST, Content

@@ -94,7 +94,9 @@ class Content:
             value = int(text) if whole else float(text)
         except ValueError:
             value = np.nan
-        if "_" in text or not np.isfinite(float(value)) or (whole and abs(value) > LARGEST):
+        # `whole` numbers first: a longer integer has no float.
+        proper = abs(value) <= LARGEST if whole else np.isfinite(value)
+        if "_" in text or not proper:
             kind = "an integer of 32 bits" if whole else "a finite number"
             self._fail(f"{text[:40]!r} is not {kind}", field)
         return value

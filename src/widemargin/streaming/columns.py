@@ -142,7 +142,8 @@ def is_number(text: str | None) -> bool:
 
 def _first_word(column: Any) -> int:
     """The first row of a text column that does not hold a number."""
-    return next(row for row, value in enumerate(column.to_pylist()) if not is_number(value))
+    values = enumerate(column.to_pylist())
+    return next((row for row, value in values if not is_number(value)), 0)
 
 
 def infer_schema(table: Any, path: Path, options: ColumnOptions, *, parse: bool) -> Schema:
@@ -192,7 +193,10 @@ def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
     if plain and not any(np.isnan(floats(c)).any() for c in chosen):
         return None
     frame = features(chosen, inputs, frame=True, path=path)
-    return table_encoder(frame).fit(frame)
+    try:
+        return table_encoder(frame).fit(frame)
+    except ValueError as error:
+        raise DataFileError(f"{path}: {error}; use a file with more rows") from error
 
 
 def _type(inferred: Any, text: bool) -> Any:

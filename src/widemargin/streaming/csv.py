@@ -13,7 +13,7 @@ from widemargin.streaming.columns import ColumnOptions, Schema, infer_schema, is
 from widemargin.streaming.text import BOM, MAX_LINE_BYTES, TextChunk, opened, text_chunks
 from widemargin.tables import DataFileError
 from widemargin.tables.arrow import first_row, parse_csv, row_of_other_length
-from widemargin.tables.formats import require_pyarrow
+from widemargin.tables.formats import arrow_bytes, require_pyarrow
 from widemargin.tables.readers import check_names
 from widemargin.tables.table import find_column
 
@@ -95,7 +95,7 @@ class Layout:
             "block_size": max(PARSE_UNIT_BYTES, 2 * text.longest_line),
         }
         try:
-            return parse_csv(pa.BufferReader(data), self.delimiter, options, types, columns)
+            return parse_csv(arrow_bytes(data), self.delimiter, options, types, columns)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise DataFileError(self._problem(data, text, types, error)) from error
 

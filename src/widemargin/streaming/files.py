@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from widemargin._runtime.files import PathLike
+from widemargin._runtime.files import PathLike, is_stream
 from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import format_of
 
@@ -27,6 +27,10 @@ def _expand(path: Path, format: str | None) -> list[Path]:
         if not files:
             raise DataFileError(f"{path}: the folder holds no data files; name another, or files")
         return files
+    if is_stream(path):
+        raise DataFileError(
+            f"{path}: is a pipe or device, which can be read only once; save it to a file first"
+        )
     if path.exists():
         return [path]
     found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))

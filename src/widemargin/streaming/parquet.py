@@ -8,7 +8,7 @@ from typing import Any
 from widemargin.streaming.chunk import Chunk, Position
 from widemargin.streaming.columns import ColumnOptions, Schema, infer_schema
 from widemargin.tables import DataFileError
-from widemargin.tables.formats import require_pyarrow
+from widemargin.tables.formats import require_pyarrow, short_reason
 
 CHUNK_BYTES = 2**25  # inputs of a chunk, unless the user sets the number of rows
 MIN_CHUNK_ROWS = 256
@@ -123,7 +123,8 @@ def _open(path: Path) -> Any:
         )
     except (pa.ArrowException, OSError) as error:
         raise DataFileError(
-            f"{path}: not a complete Parquet file ({_short(error)}); get it again from its source"
+            f"{path}: not a complete Parquet file ({short_reason(error)}); get it again from its "
+            "source"
         ) from error
 
 
@@ -143,8 +144,8 @@ def _row_ranges(
                     yield piece.cut(max(0, skip - piece.row))[1]
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataFileError(
-                f"{path}: row group {group} cannot be read after row {row} ({_short(error)}); get "
-                "the file again from its source, or write it again without this row group"
+                f"{path}: row group {group} cannot be read after row {row} "
+                f"({short_reason(error)}); get the file again from its source, or write it again without this row group"
             ) from error
         if row != expected:
             raise DataFileError(
@@ -186,7 +187,3 @@ class _Rows:
                 return f"{self.path}: row group {group}, row {first + row}"
             row -= count
         return str(self.path)
-
-
-def _short(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

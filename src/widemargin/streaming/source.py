@@ -20,9 +20,12 @@ from widemargin.streaming.parquet import CHUNK_BYTES, ParquetReader
 from widemargin.streaming.svmlight import SvmlightReader
 from widemargin.streaming.text import TEXT_CHUNK_BYTES
 from widemargin.tables.errors import Argument, DataFileError
+from widemargin.tables.formats import read_errors
+from widemargin.tables.numbers import check_width
 
 __all__ = ["Stream"]
 
+REMEDY = "get the file again from its source"
 COMPARED_CLASSES = 8  # up to this number, comparing with each class is faster than searching
 
 
@@ -41,6 +44,8 @@ class Stream:
         Size of all files together.
     bytes_read : int
         Bytes read for the chunks so far, counted over all epochs.
+    check_classes : callable or None
+        Called with the classes that a first pass has found and the number of rows; it may raise.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Stream:
         self.total_bytes, self.bytes_read = sum(self.sizes), 0
         self.n_features: int | None = options["n_features"]
         self.index_base: int | None = options["index_base"]
+        self.check_classes: Callable[[np.ndarray, int], None] | None = None
         self._columns, self._options = columns, options
         self._table_reader: CsvReader | ParquetReader | None = None
 
@@ -133,6 +139,8 @@ class Stream:
         else:
             read = self._reader().chunks
         for chunk in self._chunks(read, start or Position(), 1):
+            if self.format == "svmlight" and self.n_features is None:
+                check_width(chunk.X.shape[1], self.total_bytes, chunk.place)
             facts.update(chunk, classes=classes, statistics=statistics)
             if after_chunk is not None:
                 after_chunk(facts, chunk)
@@ -142,6 +150,8 @@ class Stream:
     def adopt(self, facts: FirstPassResult) -> None:
         """Use what a first pass has found."""
         if self.classes is None:
+            if self.check_classes is not None and facts.classes is not None:
+                self.check_classes(facts.classes, facts.rows)
             self.classes = facts.classes
         if self.unknown_columns:
             if self.index_base is None:
@@ -179,7 +189,9 @@ class Stream:
             delimiter = "\t" if self.format == "tsv" else None
             reader = CsvReader(self._columns, rows, delimiter, self._options["header"])
         for file in self.files:
-            if (informed := reader.infer_schema(file)) is not None:
+            with read_errors(file, REMEDY):
+                informed = reader.infer_schema(file)
+            if informed is not None:
                 return informed
         raise self._no_rows()
 
@@ -197,15 +209,16 @@ class Stream:
             empty = start == Position()
             for number in range(start.file, len(self.files)):
                 before = epoch * self.total_bytes + sum(self.sizes[:number])
-                for chunk in read(self.files[number], start):
-                    self._check_classes(chunk)
-                    empty = False
-                    yield replace(
-                        chunk,
-                        start=replace(chunk.start, epoch=epoch, file=number),
-                        stop=replace(chunk.stop, epoch=epoch, file=number),
-                        bytes_read=before + chunk.bytes_read,
-                    )
+                with read_errors(self.files[number], REMEDY):
+                    for chunk in read(self.files[number], start):
+                        self._check_classes(chunk)
+                        empty = False
+                        yield replace(
+                            chunk,
+                            start=replace(chunk.start, epoch=epoch, file=number),
+                            stop=replace(chunk.stop, epoch=epoch, file=number),
+                            bytes_read=before + chunk.bytes_read,
+                        )
                 start = Position()
             if empty:
                 raise self._no_rows()

@@ -4,8 +4,6 @@ The end of a chunk depends only on its start.  A stream that is restarted at a b
 yields the same chunks as before.
 """
 
-import lzma
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,15 +15,12 @@ import numpy as np
 from widemargin._typing import IntArray
 from widemargin.streaming.chunk import Position
 from widemargin.tables import DataFileError
-from widemargin.tables.formats import COMPRESSED
+from widemargin.tables.formats import COMPRESSED, READ_ERRORS, short_reason
 
 TEXT_CHUNK_BYTES = 2**24
 MAX_LINE_BYTES = 2**28
 BOM = b"\xef\xbb\xbf"  # the byte order mark that some programs write before UTF-8 text
 NEWLINE, QUOTE = b"\n"[0], b'"'[0]
-
-# Errors of reading truncated or damaged files.
-READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -57,10 +52,9 @@ def text_chunks(
                 yield TextChunk(data, start, stop, bytes_read, longest)
                 start, line = stop, stop.line
     except READ_ERRORS as error:
-        reason = getattr(error, "strerror", None) or error
         raise DataFileError(
-            f"{path}: line {line + 1} and all after it cannot be read ({reason}); get the file "
-            "again from its source"
+            f"{path}: line {line + 1} and all after it cannot be read ({short_reason(error)}); get "
+            "the file again from its source"
         ) from error
 
 

@@ -1,7 +1,9 @@
-"""Runs the decomposition algorithm in slices of native work.
+"""Runs the decomposition algorithm in slices of native work, and verifies what it claims.
 
 Between two slices `Control` is asked whether to stop (Ctrl-C, time limit, callbacks) and gets a
-record for the history. A `Solution` says how far from the optimum it is.
+record for the history. When the solver is done, f is verified (`svm/verification.py`). If the
+conditions do not hold for the verified f, the solver continues from it: what float32 gets wrong is
+then only the change since, so that a few rounds reach any `tol` that float64 can verify.
 """
 
 from collections.abc import Callable
@@ -14,13 +16,16 @@ import numpy as np
 from widemargin import _core
 from widemargin._typing import FloatArray
 from widemargin.svm.problem import Problem, certify
+from widemargin.svm.verification import Verifier
 from widemargin.training.certified import PathState
 from widemargin.training.control import Control
 
 __all__ = ["Options", "Solution", "SolverState", "solve"]
 
 LAST_MEASURE_SECONDS = 0.25  # for the violation of all examples after an early stop
-STALLED_SLICES, STALLED_ITERATIONS = 5, 100  # without progress, before the solver gives up
+CLAIMS = ("tol", "max_iter", "rounding")  # what a solver stops for by itself
+TIGHTER = 0.5  # of tol, which the solver aims at after f was corrected
+REFINED = 0.5  # of the violation at most, after f was corrected; otherwise correcting does not help
 BAR_CHARACTERS = 20  # of the progress bar
 SHRINKING = {True: "checked", False: "never", "heuristic": "heuristic"}
 
@@ -47,9 +52,10 @@ class Solution:
 
     beta: FloatArray
     f: FloatArray
+    error: FloatArray  # how far rounding may have taken f from the exact one
     biases: FloatArray
-    violation: float  # of all examples; infinite if it was not measured, as are primal and gap
-    primal: float
+    violation: float  # at most, of all examples; infinite if not measured, as are gap and primal
+    gap: float
     dual: float
     reason: str = "tol"
     steps: int = 0
@@ -58,8 +64,14 @@ class Solution:
     rows_cached: int = 0
 
     @property
-    def gap(self) -> float:
-        return max(0.0, self.primal - self.dual)
+    def primal(self) -> float:
+        return self.dual + self.gap if np.isfinite(self.gap) else np.inf
+
+    def certified(self, problem: Problem, **changes: Any) -> "Solution":
+        """The solution with these changes, and with what can be certified of it."""
+        some = replace(self, **changes)
+        violation, biases, gap, dual = certify(problem, some.beta, some.f, some.error)
+        return replace(some, biases=biases, violation=violation, gap=gap, dual=dual)
 
 
 @dataclass(eq=False)
@@ -68,25 +80,8 @@ class SolverState(PathState):
 
     kernel: Any = None  # for which the solver was made
     solver: _core.Decomposition | None = None
+    verifier: Verifier | None = None
     factor: float = 1.0  # the next problem starts from the last solution times this factor
-
-
-class _StallDetector:
-    """Tells when rounding keeps a problem from its tol: neither J nor the violation still falls."""
-
-    def __init__(self) -> None:
-        self.cost = self.violation = np.inf
-        self.iterations = self.slices = 0
-
-    def __call__(self, progress: dict[str, Any]) -> bool:
-        cost, violation = progress["cost"], progress["violation"]
-        falls = cost < self.cost - 1e-13 * abs(self.cost) or violation < 0.99 * self.violation
-        if falls or not progress["active"]:
-            self.iterations, self.slices = progress["iterations"], 0
-        self.cost, self.violation = min(cost, self.cost), min(violation, self.violation)
-        self.slices += 1
-        idle = progress["iterations"] - self.iterations
-        return self.slices > STALLED_SLICES and idle > STALLED_ITERATIONS
 
 
 Watch = Callable[[Callable[[], Solution]], bool]  # called after each slice; True to stop
@@ -97,6 +92,7 @@ def solve(
     problem: Problem,
     options: Options,
     control: Control,
+    verifier: Verifier | None,
     *,
     diagonal: FloatArray | None = None,
     initial: FloatArray | None = None,
@@ -117,6 +113,8 @@ def solve(
         How to solve it.
     control : Control
         What may stop the fit, and its history.
+    verifier : Verifier or None
+        What verifies the solution; None if `state` holds a solver.
     diagonal : ndarray, optional
         k(x, x) of every example, for a kernel that is a function.
     initial : ndarray, optional
@@ -131,84 +129,170 @@ def solve(
     Returns
     -------
     Solution
-        Its reason is "tol", "max_iter", "time_limit", "interrupted", "callback", "rounding" if
-        rounding keeps it from tol, or "shrunk" if examples that were set aside violate the
-        conditions.
+        Its reason is "tol" only if the violation is verified. Otherwise it is "max_iter",
+        "time_limit", "interrupted", "callback", "rounding" if rounding keeps it from tol, or
+        "shrunk" if examples that were set aside violate the conditions.
     """
-    solver = None if state is None else state.solver
-    shape = (-1, problem.examples)
-    if state is not None and solver is not None:
+    if state is not None and state.solver is not None and state.verifier is not None:
+        solver, verifier = state.solver, state.verifier
+        shape = (-1, problem.examples)
         solver.change_bounds(state.factor, problem.low.reshape(shape), problem.high.reshape(shape))
+        verifier.known = state.factor * verifier.known
     else:
-        beta = np.ascontiguousarray(problem.initial if initial is None else initial)
-        group = problem.group.astype(np.uint8) if len(problem.sums) > 1 else None
-        solver = _core.Decomposition(
-            kernel,
-            diagonal=diagonal,
-            beta=beta.reshape(shape),
-            lo=problem.low.reshape(shape),
-            hi=problem.high.reshape(shape),
-            s=problem.s.reshape(shape),
-            group=None if group is None else group.reshape(shape),
-            working_set=options.working_set,
-            shrinking=SHRINKING[options.shrinking],
-            tol=options.tol,
-            cache_bytes=options.cache_bytes,
-            max_steps=options.max_iter,
-            threads=options.threads,
-        )
-
-    def solution() -> Solution:
-        return _solution(solver, problem, progress)
-
-    progress = solver.run(0.0)
-    if progress["complete"] and not progress["done"]:
-        progress = solver.measure(0.0)  # the violation at the start, for the history
-    first, reason, stalled = options.tol, None, _StallDetector()
-    while reason is None:
-        record = _record(progress, number, control)
-        first = max(first, record["violation"]) if progress["active"] else first
-        control.note(record, partial(_line, first, options.tol))
-        if progress["done"]:
-            reason = "max_iter" if progress["violation"] > options.tol else "tol"
-        else:
-            if watch is not None and watch(solution):
-                control.stop("callback")
-            reason = control.reason() or ("rounding" if stalled(progress) else None)
-            if reason is None:
-                progress = solver.run(control.slice())
-
-    if not progress["complete"]:
-        progress = solver.measure(LAST_MEASURE_SECONDS)
-        while reason == "tol" and not progress["complete"] and control.reason() is None:
-            progress = solver.measure(control.slice())
-        control.note(_record(progress, number, control), partial(_line, first, options.tol))
-    result = solution()
+        assert verifier is not None
+        solver = _solver(kernel, problem, options, diagonal, initial)
+    run = _Run(solver, problem, options, control, verifier, number, watch)
+    reason, result = run.until_done()
+    before = np.inf
+    while reason in CLAIMS and control.reason() is None:
+        result = run.verified(result)
+        if result.violation <= options.tol or reason == "max_iter":
+            break
+        run.correct(result, TIGHTER * options.tol)
+        if run.misses_violations(result):
+            reason = "shrunk"
+            break
+        if result.violation > REFINED * before:
+            reason = "rounding"
+            break
+        before = result.violation
+        reason, result = run.until_done()
     _check_finite(result)
+    if reason in CLAIMS and result.violation <= options.tol:
+        reason = "tol"
+    elif reason == "tol":
+        reason = control.reason() or "rounding"
     if state is not None:
-        state.solver = solver if progress["complete"] else None
-    result.reason = "shrunk" if reason == "tol" and result.violation > options.tol else reason
+        state.solver = state.verifier = None
+        if run.progress["complete"]:
+            run.correct(result, options.tol)
+            state.solver, state.verifier = solver, verifier
+    result.reason = reason
     return result
 
 
-def _solution(solver: _core.Decomposition, problem: Problem, progress: dict[str, Any]) -> Solution:
-    beta, f = np.empty(len(problem.z)), np.empty(problem.examples)
-    solver.state(beta.reshape(-1, problem.examples), f)
-    violation, biases, primal, dual = certify(problem, beta, f)
-    if not progress["complete"]:
-        violation, primal, dual = np.inf, np.inf, 0.0 - float(progress["cost"])
-    return Solution(
-        beta,
-        f,
-        biases,
-        violation,
-        primal,
-        dual,
-        steps=progress["steps"],
-        kernel_evaluations=progress["kernel_evaluations"],
-        rows_wanted=progress["rows_wanted"],
-        rows_cached=progress["rows_cached"],
+def _solver(
+    kernel: Any,
+    problem: Problem,
+    options: Options,
+    diagonal: FloatArray | None,
+    initial: FloatArray | None,
+) -> _core.Decomposition:
+    shape = (-1, problem.examples)
+    beta = np.ascontiguousarray(problem.initial if initial is None else initial)
+    group = problem.group.astype(np.uint8) if len(problem.sums) > 1 else None
+    return _core.Decomposition(
+        kernel,
+        diagonal=diagonal,
+        beta=beta.reshape(shape),
+        lo=problem.low.reshape(shape),
+        hi=problem.high.reshape(shape),
+        s=problem.s.reshape(shape),
+        group=None if group is None else group.reshape(shape),
+        working_set=options.working_set,
+        shrinking=SHRINKING[options.shrinking],
+        tol=options.tol,
+        cache_bytes=options.cache_bytes,
+        max_steps=options.max_iter,
+        threads=options.threads,
     )
+
+
+@dataclass(eq=False)
+class _Run:
+    """A solver at work on one problem."""
+
+    solver: _core.Decomposition
+    problem: Problem
+    options: Options
+    control: Control
+    verifier: Verifier
+    number: int
+    watch: Watch | None
+
+    def __post_init__(self) -> None:
+        self.progress = self.solver.run(0.0)
+        if self.progress["complete"] and not self.progress["done"]:
+            self.progress = self.solver.measure(0.0)  # the violation at the start, for the history
+        self.first = self.options.tol
+
+    def until_done(self) -> tuple[str, Solution]:
+        """Why the solver stopped, and where."""
+        reason = None
+        while reason is None:
+            self._note()
+            if self.progress["done"]:
+                spent = 0 <= self.options.max_iter <= self.progress["steps"]
+                reason = "max_iter" if spent else "rounding" if self.progress["stalled"] else "tol"
+            else:
+                if self.watch is not None and self.watch(self.solution):
+                    self.control.stop("callback")
+                reason = self.control.reason()
+                if reason is None:
+                    self.progress = self.solver.run(self.control.slice())
+        if not self.progress["complete"]:
+            self.progress = self.solver.measure(LAST_MEASURE_SECONDS)
+            while reason in CLAIMS and not self.progress["complete"]:
+                if self.control.reason() is not None:
+                    break
+                self.progress = self.solver.measure(self.control.slice())
+            self._note()
+        return reason, self.solution()
+
+    def solution(self) -> Solution:
+        problem, progress = self.problem, self.progress
+        beta, f = np.empty(len(problem.z)), np.empty(problem.examples)
+        self.solver.state(beta.reshape(-1, problem.examples), f)
+        error = self.verifier.bounds(problem, f, progress)
+        violation, biases, gap, dual = certify(problem, beta, f, error)
+        if not progress["complete"]:
+            violation, gap, dual = np.inf, np.inf, 0.0 - float(progress["cost"])
+        return Solution(
+            beta,
+            f,
+            error,
+            biases,
+            violation,
+            gap,
+            dual,
+            steps=progress["steps"],
+            kernel_evaluations=progress["kernel_evaluations"] + self.verifier.kernel_values,
+            rows_wanted=progress["rows_wanted"],
+            rows_cached=progress["rows_cached"],
+        )
+
+    def verified(self, result: Solution) -> Solution:
+        """The solution with f recomputed where its certificate depends on that."""
+        if not self.progress["complete"]:
+            return result
+        _check_finite(result)
+        tol, before = self.options.tol, self.verifier.kernel_values
+        f, error = self.verifier.verify(
+            self.problem, result.beta, result.f, result.error, tol, self.control
+        )
+        more = self.verifier.kernel_values - before
+        return result.certified(
+            self.problem, f=f, error=error, kernel_evaluations=result.kernel_evaluations + more
+        )
+
+    def correct(self, result: Solution, tol: float) -> None:
+        """Gives the solver the f of this solution, and another tol."""
+        self.solver.correct(result.f, tol)
+        self.verifier.known = result.error
+        self.progress = self.solver.measure(0.0)
+
+    def misses_violations(self, result: Solution) -> bool:
+        """Whether examples violate conditions that the solver does not look at."""
+        if self.options.shrinking == "heuristic":
+            return True
+        found = certify(self.problem, result.beta, result.f).violation
+        return found > max(self.options.tol, 1.01 * self.progress["violation"])
+
+    def _note(self) -> None:
+        record = _record(self.progress, self.number, self.control)
+        if self.progress["active"]:
+            self.first = max(self.first, record["violation"])
+        self.control.note(record, partial(_line, self.first, self.options.tol))
 
 
 def _check_finite(solution: Solution) -> None:

@@ -13,6 +13,7 @@ from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import Problem, certify, feasible_start
+from widemargin.svm.verification import Verifier
 from widemargin.training.certified import ProblemSet, number_or_array
 from widemargin.training.control import Control, Watcher, in_threads
 
@@ -165,17 +166,19 @@ def solve_all(
         return solution
 
     def attempt(kernel: KernelSource, number: int, begin: FloatArray | None) -> Solution:
-        task, (source, diagonal) = tasks[number], (None, None)
+        task, (source, diagonal), verifier = tasks[number], (None, None), None
         if state is not None and state.kernel != kernel:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
             source, diagonal = kernel.over(inputs, task.ids)
+            verifier = Verifier(kernel, inputs, task.ids, source, diagonal)
         threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
         return solve(
             source,
             task.problem,
             replace(options, threads=min(options.threads, threads)),
             control,
+            verifier,
             diagonal=diagonal,
             initial=begin,
             number=number,
@@ -189,8 +192,8 @@ def solve_all(
 def unsolved(problem: Problem, reason: str = "") -> Solution:
     """The first β of a problem whose turn has not come."""
     beta, f = problem.initial, np.zeros(problem.examples)
-    biases = certify(problem, beta, f).biases
-    return Solution(beta, f, biases, np.inf, np.inf, -np.inf, reason)
+    biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
+    return Solution(beta, f, error, biases, np.inf, np.inf, -np.inf, reason)
 
 
 def resume(

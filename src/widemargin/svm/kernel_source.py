@@ -6,7 +6,7 @@ computed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,8 +88,7 @@ class KernelSource:
         """What the decomposition of these examples needs: examples, or rows and a diagonal."""
         X = inputs.x
         if self.named:
-            sets = [(as_rows(X), ids)]
-            (examples,) = self._pack(sets, self.double_precision, inputs.centre)
+            (examples,) = self.pack([(as_rows(X), ids)], inputs.centre)
             return examples, None
         everything = len(ids) == _num_samples(X)
         if self.function == "precomputed":
@@ -151,7 +150,9 @@ class KernelSource:
         threads = self.threads_for(vectors.x, work)
         double = True if work < MAX_DOUBLE_VALUES else self.double_precision
         sets = [(support, np.arange(part.start, part.stop)) for part in parts]
-        *packed, x = self._pack([*sets, (rows, np.arange(count))], double, inputs.centre)
+        every = np.arange(count)
+        kernel = replace(self, double_precision=double)
+        *packed, x = kernel.pack([*sets, (rows, every)], inputs.centre)
         sums = []
         for part, examples in zip(parts, packed, strict=True):
             out = np.empty((len(coef), count))
@@ -160,15 +161,13 @@ class KernelSource:
             sums.append(out.T)
         return sums
 
-    def _pack(
-        self,
-        sets: list[tuple[_core.Rows, IntArray]],
-        double: bool | None,
-        centre: FloatArray | None,
+    def pack(
+        self, sets: list[tuple[_core.Rows, IntArray]], centre: FloatArray | None
     ) -> list[_core.KernelExamples]:
+        """Sets of `inputs`, prepared together in the precision of this kernel."""
         assert isinstance(self.function, str)
         numbers = self.gamma, self.coef0, self.degree
-        return _core.pack_examples(self.function, *numbers, double, sets, centre)
+        return _core.pack_examples(self.function, *numbers, self.double_precision, sets, centre)
 
     def _call(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
         """The matrix that a kernel function returns, checked."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from widemargin._typing import FloatArray
 from widemargin.svm.decomposition import Solution
-from widemargin.svm.problem import Problem, certify, feasible_start
+from widemargin.svm.problem import Problem, feasible_start
 
 __all__ = ["nu_regression"]
 
@@ -62,6 +62,8 @@ def nu_regression(problem: Problem, initial: FloatArray | None, tol: float, run:
     else:
         solution = run(problem, begin)
     solution.steps += steps
+    if solution.reason == "tol" and solution.violation > tol:
+        solution.reason = "rounding"
     return solution
 
 
@@ -86,15 +88,8 @@ def _fill(problem: Problem, solution: Solution) -> Solution:
     elif room.sum() > 0:
         alpha += room * min(1.0, missing / room.sum())
     beta = np.clip(scale * problem.z * alpha.ravel(), problem.low, problem.high)
-    violation, biases, primal, dual = certify(problem, beta, scale * solution.f)
+    f, error = scale * solution.f, scale * solution.error
+    filled = solution.certified(problem, beta=beta, f=f, error=error)
     if not np.isfinite(solution.violation):
-        violation = primal = np.inf
-    return replace(
-        solution,
-        beta=beta,
-        f=scale * solution.f,
-        biases=biases,
-        violation=violation,
-        primal=primal,
-        dual=dual,
-    )
+        filled.violation = filled.gap = np.inf
+    return filled

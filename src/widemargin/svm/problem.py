@@ -39,6 +39,7 @@ __all__ = [
     "Certificate",
     "Problem",
     "certify",
+    "doubtful",
     "feasible_start",
     "machine",
     "svm_problem",
@@ -145,36 +146,57 @@ class Certificate(NamedTuple):
 
     violation: float
     biases: FloatArray
-    primal: float
+    gap: float
     dual: float
 
+    @property
+    def primal(self) -> float:
+        return self.dual + self.gap
 
-def certify(problem: Problem, beta: FloatArray, f: FloatArray) -> Certificate:
+
+def certify(
+    problem: Problem, beta: FloatArray, f: FloatArray, error: FloatArray | None = None
+) -> Certificate:
     r"""The violation of the KKT conditions, the biases, the primal (5.2) and the dual −J (5.6).
 
     .. math::
 
         P = \tfrac12 \|w\|^2 + \sum_i U_i \left|z_i (v_i - b_{g(i)})\right|_+ + \sum_g b_g c_g
 
-    The duality gap P + J is not negative for any feasible β and any biases. A bias is the mean of v
-    over the free variables (5.29); without any, the middle of the interval that v allows (5.31).
+    A bias is the mean of v over the free variables (5.29); without any, the middle of the interval
+    that v allows (5.31). With :math:`r_i = z_i (v_i - b_{g(i)})` and :math:`\alpha_i = z_i \beta_i`
+    the duality gap is a sum of terms that are not negative, for any feasible β and any biases:
+
+    .. math:: P + J = \sum_i (U_i - \alpha_i) |r_i|_+ + \alpha_i |-r_i|_+
+
+    `error` bounds how far each f may be from the exact one. Violation and gap are then the largest
+    ones of all f within these bounds, and the primal is the dual plus this gap.
     """
-    coef = problem.coefficients(beta)
     v, up, low = _negative_gradient(problem, beta, f)
-    most, least = _extremes(problem, v, up, low)
-    biases = np.zeros(len(problem.sums))
-    for g, ends in enumerate(zip(most, least, strict=True)):
-        free = v[up & low & (problem.group == g)]
-        known = free if len(free) else np.array([end for end in ends if np.isfinite(end)])
-        biases[g] = known.mean() if len(known) else 0.0
-    xi = np.maximum(0.0, problem.z * (v - biases[problem.group]))  # (5.3), (5.4)
-    half = 0.5 * (coef @ f)
+    biases = _biases(problem, v, up, low)
+    e = np.zeros(len(v)) if error is None else error[problem.example]
+    rises, falls = _excess(problem, v - biases[problem.group], e)
+    alpha = np.abs(beta)
+    room = np.maximum(0.0, problem.upper - alpha)
+    terms = np.maximum(_times(room, rises), _times(alpha, falls))
+    most, least = _extremes(problem, v + e, up, low)[0], _extremes(problem, v - e, up, low)[1]
+    apart = [m - l for m, l in zip(most, least, strict=True) if m > -np.inf and l < np.inf]
     return Certificate(
-        violation=max(0.0, float(np.max(most - least))),
+        violation=max([0.0, *map(float, apart)]),
         biases=biases,
-        primal=float(half + problem.upper @ xi + biases @ problem.sums),
-        dual=-float(half + problem.s @ beta),
+        gap=float(terms.sum()),
+        dual=-float(0.5 * (problem.coefficients(beta) @ f) + problem.s @ beta),
     )
+
+
+def doubtful(problem: Problem, beta: FloatArray, f: FloatArray, error: FloatArray) -> Mask:
+    """Which examples may violate their conditions, if each f is known up to its `error`."""
+    v, up, low = _negative_gradient(problem, beta, f)
+    biases = _biases(problem, v, up, low)
+    rises, falls = _excess(problem, v - biases[problem.group], error[problem.example])
+    alpha = np.abs(beta)
+    doubt = ((alpha < problem.upper) & (rises > 0)) | ((alpha > 0) & (falls > 0))
+    return np.asarray(doubt.reshape(-1, problem.examples).any(axis=0))
 
 
 def _negative_gradient(
@@ -193,6 +215,28 @@ def _extremes(
     most = [np.max(v, where=up & members, initial=-np.inf) for members in groups]
     least = [np.min(v, where=low & members, initial=np.inf) for members in groups]
     return np.array(most), np.array(least)
+
+
+def _biases(problem: Problem, v: FloatArray, up: Mask, low: Mask) -> FloatArray:
+    biases = np.zeros(len(problem.sums))
+    for g, ends in enumerate(zip(*_extremes(problem, v, up, low), strict=True)):
+        free = v[up & low & (problem.group == g)]
+        known = free if len(free) else np.array([end for end in ends if np.isfinite(end)])
+        biases[g] = known.mean() if len(known) else 0.0
+    return biases
+
+
+def _excess(
+    problem: Problem, above: FloatArray, error: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """|r|₊ = ξ (5.3), (5.4) and |−r|₊, at most, where r = z (v − b) is known up to its error."""
+    r = problem.z * above
+    return np.maximum(0.0, r + error), np.maximum(0.0, error - r)
+
+
+def _times(weight: FloatArray, excess: FloatArray) -> FloatArray:
+    """Their products; 0 · ∞ is 0."""
+    return np.multiply(weight, excess, where=weight > 0, out=np.zeros(len(weight)))
 
 
 def machine(problem: Problem, beta: FloatArray, biases: FloatArray) -> tuple[FloatArray, float]:

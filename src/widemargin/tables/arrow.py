@@ -2,6 +2,8 @@
 
 import contextlib
 import csv
+import errno
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import open_data, open_text, require_pyarrow
+from widemargin.tables.formats import open_arrow, open_text, read_errors, require_pyarrow
 
 PARSE_UNIT_BYTES = 2**24  # pyarrow needs a whole line within one unit; wide tables have long lines
 SECONDS_PER_DAY = 86_400
@@ -21,10 +23,14 @@ MISSING_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "NAN", "-na
 def read_parquet(path: Path) -> Any:
     """Arrow table of a Parquet file."""
     pa = require_pyarrow()
-    try:
-        return pa.parquet.ParquetFile(path).read()
-    except pa.ArrowException as error:
-        raise DataFileError(f"{path}: not a complete Parquet file ({error}); check it") from error
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    remedy = "get it again from its source"
+    with (
+        read_errors(path, remedy, what="not a complete Parquet file", also=(ValueError,)),
+        pa.parquet.ParquetFile(path) as file,
+    ):
+        return file.read()
 
 
 def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str]) -> Any:
@@ -36,7 +42,7 @@ def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str
     known_as = first if header else [f"f{i}" for i in range(len(first))]
     types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in text}
     try:
-        with open_data(path) as stream:
+        with open_arrow(path) as stream:
             options = {"autogenerate_column_names": not header, "block_size": PARSE_UNIT_BYTES}
             table = parse_csv(stream, delimiter, options, types)
         # Only this request for the column names makes pyarrow decode them.

@@ -1,13 +1,22 @@
-"""How the format of a file is found, and how the file is opened."""
+"""How the format of a file is found, how the file is opened, and what damage to it raises."""
 
 import bz2
+import csv
 import gzip
 import io
 import lzma
-from collections.abc import Callable
+import shutil
+import struct
+import tempfile
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from widemargin._runtime.files import is_stream, private_folder
 from widemargin.tables.errors import Argument, ArgumentError, DataFileError
 
 FORMATS = {
@@ -19,9 +28,59 @@ FORMATS = {
 }
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
+# pyarrow's names of the compressions that it reads by itself.
+ARROW_COMPRESSION = {".gz": "gzip", ".bz2": "bz2"}
+
+# What the readers of Python and NumPy raise on a file that is missing, truncated or damaged,
+# besides a plain ValueError.  pyarrow has error classes of its own.
+READ_ERRORS = (
+    *(OSError, EOFError, UnicodeError, OverflowError, NotImplementedError, SyntaxError),
+    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile, csv.Error, struct.error),
+    tokenize.TokenError,
+)
+
+
+@contextmanager
+def read_errors(
+    place: object,
+    remedy: str = "check the file",
+    *,
+    what: str = "cannot be read",
+    also: tuple[type[Exception], ...] = (),
+) -> Iterator[None]:
+    """Turn every error that a damaged file can cause into a `DataFileError`.
+
+    Parameters
+    ----------
+    place : object
+        The file, and the place in it, with which the message begins.
+    remedy, what : str
+        What to do, and what is wrong.
+    also : tuple of exception classes
+        Further classes that mean damage here.
+    """
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except Exception as error:
+        if not isinstance(error, (*READ_ERRORS, *also)) and not _from_pyarrow(error):
+            raise
+        raise DataFileError(f"{place}: {what} ({short_reason(error)}); {remedy}") from error
+
+
+def _from_pyarrow(error: Exception) -> bool:
+    return any(cls.__module__.partition(".")[0] == "pyarrow" for cls in type(error).__mro__)
+
+
+def short_reason(error: BaseException) -> str:
+    """The first line of an error's message, without the name of the file."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(text).splitlines()[0]
+
 
 def format_of(path: Path, format: str | None) -> str:
-    """Name of the format: `format` if given, otherwise that of the suffix."""
+    """Name of the format: `format` if given, otherwise that of the suffix; CSV for pipes."""
     if format is not None:
         if format not in FORMATS:
             raise ArgumentError(
@@ -33,11 +92,35 @@ def format_of(path: Path, format: str | None) -> str:
         # Binary formats have their own compression.
         if plain.suffix.lower() in suffixes and (plain is path or name not in ("parquet", "npz")):
             return name
+    if is_stream(path):
+        return "csv"
     known = " ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
     raise DataFileError(
         f"{path}: unknown suffix {path.suffix!r}; use one of {known}, or name the format with ",
         Argument("format"),
     )
+
+
+@contextmanager
+def regular_file(path: Path) -> Iterator[Path]:
+    """A file that can be read more than once: `path`, or a temporary copy if it is a pipe.
+
+    Errors raised inside name `path` instead of the copy.
+    """
+    if not is_stream(path):
+        yield path
+        return
+    with private_folder(Path(tempfile.gettempdir()) / "widemargin") as folder:
+        copy = folder / path.name
+        with open(path, "rb") as source, open(copy, "wb") as target:
+            shutil.copyfileobj(source, target)
+        try:
+            yield copy
+        except ArgumentError as error:
+            names = [
+                p.replace(str(copy), str(path)) if isinstance(p, str) else p for p in error.parts
+            ]
+            raise type(error)(*names) from error
 
 
 def open_data(path: Path) -> IO[bytes]:
@@ -49,6 +132,32 @@ def open_data(path: Path) -> IO[bytes]:
 def open_text(path: Path) -> io.TextIOWrapper:
     """The text of a file; bytes that are not UTF-8 become replacement characters."""
     return io.TextIOWrapper(open_data(path), "utf-8-sig", errors="replace", newline="")
+
+
+def open_arrow(path: Path) -> Any:
+    """The bytes of a file for pyarrow, decompressed according to its suffix.
+
+    pyarrow reads ahead in threads of its own, which may outlive the call.  A thread that then
+    releases a Python object while the interpreter shuts down aborts the process.  The result
+    therefore never holds a Python file or Python bytes.
+    """
+    pa = require_pyarrow()
+    suffix = path.suffix.lower()
+    codec = ARROW_COMPRESSION.get(suffix)
+    if suffix not in COMPRESSED or (codec is not None and pa.Codec.is_available(codec)):
+        return pa.input_stream(str(path), compression=codec)
+    sink = pa.BufferOutputStream()
+    with open_data(path) as stream:
+        shutil.copyfileobj(stream, sink, 2**20)
+    return pa.BufferReader(sink.getvalue())
+
+
+def arrow_bytes(data: bytes) -> Any:
+    """A copy of `data` for pyarrow, in memory of its own; see `open_arrow`."""
+    pa = require_pyarrow()
+    sink = pa.BufferOutputStream()
+    sink.write(data)
+    return pa.BufferReader(sink.getvalue())
 
 
 def require_pyarrow() -> Any:

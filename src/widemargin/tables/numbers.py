@@ -1,6 +1,7 @@
 """Files of numbers without column names: svmlight text and NumPy archives."""
 
 import itertools
+import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,12 +12,18 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from widemargin._runtime.files import checked_sparse
+from widemargin._runtime.sparse import checked_sparse
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import open_data
+from widemargin.tables.formats import open_data, read_errors
 from widemargin.tables.table import Table
 
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
+NPZ_ERRORS = (ValueError, LookupError, MemoryError, RuntimeError, TypeError)
+SAVEZ = "write it with numpy.savez or scipy.sparse.save_npz, with numbers or strings only"
+
+# Columns that a file may have whatever its size, and then for each of its bytes.
+FREE_COLUMNS = 2**20
+COLUMNS_PER_BYTE = 64
 
 
 def read_svmlight(
@@ -36,6 +43,8 @@ def read_svmlight(
         raise DataFileError(
             f"{path}: {what}; a line must be 'label index:value ...' with increasing indices"
         ) from error
+    if n_features is None:
+        check_width(X.shape[1], path.stat().st_size, path)
     uses_zero = X.nnz > 0 and X.indices.min() == 0
     if index_base is None:
         index_base = 0 if uses_zero else 1
@@ -67,6 +76,21 @@ def _columns_from(index_base: int, X: Any, n_features: int | None, path: Path) -
     return sp.csr_matrix((X.data, X.indices, X.indptr), shape=shape)
 
 
+def most_columns(file_size: int) -> int:
+    """How many columns a file of this size may have, if only the file says so."""
+    return max(FREE_COLUMNS, COLUMNS_PER_BYTE * file_size)
+
+
+def check_width(width: int, file_size: int, path: object) -> None:
+    """Refuse more columns than a file of `file_size` bytes can need; models have a weight each."""
+    if width > most_columns(file_size):
+        raise DataFileError(
+            f"{path}: has {file_size:,} bytes, but a column {width - 1:,}; fix the number of the "
+            "column, or say how many columns there are with ",
+            Argument("n_features"),
+        )
+
+
 def is_svmlight(line: bytes) -> bool:
     """Whether a line is 'label index:value ...' with increasing indices, or blank."""
     tokens = line.partition(b"#")[0].split()
@@ -85,28 +109,42 @@ def read_npz(path: Path, target: str | int | None) -> Table:
         raise DataFileError(
             f"{path}: the target is the array 'y'; leave out ", Argument("target", target)
         )
+    with open(path, "rb") as stream, read_errors(path, SAVEZ, what="damaged", also=NPZ_ERRORS):
+        # numpy.load takes anything else for a pickle and advises the user to trust it.
+        if stream.read(2) != b"PK":
+            raise DataFileError(f"{path}: not a NumPy archive; {SAVEZ}")
+        with zipfile.ZipFile(stream) as archive:
+            names = set(archive.namelist())
+            parts = {
+                name: _member(archive, f"{name}.npy")
+                for name in NPZ_PARTS
+                if f"{name}.npy" in names
+            }
     try:
-        with open(path, "rb") as stream:
-            # numpy.load takes anything else for a pickle and advises the user to trust it.
-            if stream.read(2) not in (b"PK", b"\x93N"):
-                raise ValueError("not a NumPy archive")
-            stream.seek(0)
-            loaded = np.load(stream, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                raise ValueError("holds one array without a name")
-            parts = {name: loaded[name] for name in NPZ_PARTS if name in loaded}
-    except (ValueError, IndexError, MemoryError, zipfile.BadZipFile) as error:
-        raise DataFileError(
-            f"{path}: {error}; write it with numpy.savez, with numbers or strings only"
-        ) from error
-    try:
-        X = _npz_matrix(parts)
+        X = _npz_matrix(parts, path)
     except ValueError as error:
-        raise DataFileError(f"{path}: {error}") from error
+        raise DataFileError(f"{path}: {error}; {SAVEZ}") from error
     return _checked_table(X, parts.get("y"), "y", path)
 
 
-def _npz_matrix(parts: Mapping[str, np.ndarray]) -> Any:
+def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """One array of an archive; its size is compared with that of its bytes before it is read."""
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version > (2, 0):  # written only for records, which are not used here
+            raise ValueError(f"{name} has version {version} of the format")
+        one = version == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if one else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+        if not dtype.hasobject and math.prod(shape) * dtype.itemsize > size:
+            raise ValueError(f"{name} has the shape {shape}, but only {size:,} bytes")
+    with archive.open(name) as stream:
+        array: np.ndarray = np.lib.format.read_array(stream, allow_pickle=False)
+        return array
+
+
+def _npz_matrix(parts: Mapping[str, np.ndarray], path: Path) -> Any:
     if "X" in parts:
         X = parts["X"]
         if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -118,9 +156,11 @@ def _npz_matrix(parts: Mapping[str, np.ndarray]) -> Any:
         raise ValueError(f"has neither X nor a sparse matrix ({min(missing)} is missing)")
     layout = str(np.asarray(parts.get("format", "csr")).astype(str))
     if layout not in ("csr", "csc") or parts["shape"].ndim != 1:
-        raise ValueError(f"sparse matrix in the format {layout!r}; write it as csr")
+        raise ValueError(f"sparse matrix in the format {layout!r}, which must be csr")
     cls = sp.csr_array if layout == "csr" else sp.csc_array
     X = checked_sparse(cls, parts["data"], parts["indices"], parts["indptr"], parts["shape"])
+    if max(X.shape) > most_columns(path.stat().st_size):
+        raise ValueError(f"shape {X.shape} is far too large for its entries")
     return X.tocsr() if X.dtype == np.float32 else X.tocsr().astype(np.float64)
 
 

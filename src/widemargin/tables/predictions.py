@@ -1,5 +1,6 @@
 """`write_predictions`: columns to a file that is complete or absent."""
 
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,9 @@ from widemargin._runtime.files import PathLike, atomic_path
 from widemargin.tables.errors import DataFileError
 from widemargin.tables.formats import COMPRESSED, format_of, require_pyarrow
 
+FORMULA = re.compile("'*[=+\\-@\t\r]")  # what makes spreadsheets take a cell for a formula
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
 
 def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
     """Write columns of equal length to a CSV, TSV, Parquet or NumPy file.
@@ -20,9 +24,18 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
     Parameters
     ----------
     path : str or path
-        The suffix decides the format, as in `read_table`; svmlight files are not written.
+        The suffix decides the format, as in `read_table`; svmlight files are not written.  Pipes
+        and devices without a known suffix, such as ``/dev/stdout``, get CSV.
     columns : dict of str to array of one dimension
         Numbers, booleans or strings, by column name.
+
+    Notes
+    -----
+    Spreadsheets run a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula.  In CSV and
+    TSV files such text, unless it is a number, gets an apostrophe before it: ``=A1`` is written
+    ``'=A1``.  Text that already begins with apostrophes before one of these characters gets one
+    more.  To restore the text, remove one apostrophe from every cell that begins with apostrophes
+    followed by one of these characters, a tab or a carriage return.  Other formats are not changed.
 
     Examples
     --------
@@ -53,13 +66,25 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
             _write_npz(temporary, arrays)
             return
         pa = require_pyarrow()
-        table = pa.table(arrays)
         if kind == "parquet":
-            pa.parquet.write_table(table, temporary)
+            pa.parquet.write_table(pa.table(arrays), temporary)
             return
+        table = pa.table({_harmless(name): _harmless_cells(a) for name, a in arrays.items()})
         options = pa.csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
         with COMPRESSED.get(path.suffix.lower(), open)(temporary, "wb") as stream:
             pa.csv.write_csv(table, stream, options)
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def _harmless_cells(array: np.ndarray) -> np.ndarray:
+    """The column as it is, or with an apostrophe before text that spreadsheets would run."""
+    if array.dtype.kind != "U":
+        return array
+    words, codes = np.unique(array, return_inverse=True)
+    return np.array([_harmless(str(word)) for word in words])[codes]
 
 
 def _plain(name: str, values: Any) -> np.ndarray:

@@ -1,7 +1,5 @@
 """`read_table`: one function for every format."""
 
-import lzma
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 from widemargin._runtime.files import PathLike
 from widemargin.tables.arrow import clean, features, read_csv, read_parquet, target_array
 from widemargin.tables.errors import Argument, ArgumentError, DataFileError
-from widemargin.tables.formats import format_of
+from widemargin.tables.formats import format_of, read_errors, regular_file
 from widemargin.tables.numbers import read_npz, read_svmlight
 from widemargin.tables.table import Table, find_column
 
@@ -31,7 +29,8 @@ def read_table(
     ----------
     path : str or path
         The suffix decides the format: .csv, .txt, .tsv, .parquet, .svm, .svmlight, .libsvm, .dat,
-        .npz.  Text files may be compressed (.gz, .bz2, .xz).
+        .npz.  Text files may be compressed (.gz, .bz2, .xz).  A pipe is copied to a temporary
+        file; without a known suffix it holds CSV.
     target : str, int or None, default=None
         Name of the target column, or its position ("-1" is the last).  With None all columns are
         inputs.  The target of svmlight files is always ``label``; that of archives is ``y``.
@@ -43,7 +42,8 @@ def read_table(
         The columns to read as text; all others are numbers, and X is always a DataFrame.  For
         prediction, pass ``text_columns(model)``.  None infers the types from the file.
     n_features : int or None, default=None
-        Number of features of an svmlight file, which the file does not record.
+        Number of features of an svmlight file, which the file does not record.  None means the
+        largest column number, which must be in proportion to the size of the file.
     index_base : {0, 1} or None, default=None
         The number of the first feature in an svmlight file, which the file does not record either.
         None means 0 if the file uses the number 0, otherwise 1.  For prediction, pass the
@@ -88,19 +88,16 @@ def read_table(
         raise ArgumentError(
             Argument("index_base", index_base), "; use 0, 1 or None (inferred from the file)"
         )
-    try:
+    with read_errors(path), regular_file(path) as file:
         if kind == "svmlight":
-            return read_svmlight(path, target, n_features, index_base)
+            return read_svmlight(file, target, n_features, index_base)
         if kind == "npz":
-            return read_npz(path, target)
+            return read_npz(file, target)
         if kind == "parquet":
-            arrow = read_parquet(path)
+            arrow = read_parquet(file)
         else:
-            arrow = read_csv(path, "\t" if kind == "tsv" else None, header, text_columns or ())
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataFileError(f"{path}: cannot be read ({reason}); check the file") from error
-    return _from_arrow(arrow, path, target, text_columns, parse=kind != "parquet")
+            arrow = read_csv(file, "\t" if kind == "tsv" else None, header, text_columns or ())
+        return _from_arrow(arrow, file, target, text_columns, parse=kind != "parquet")
 
 
 def _from_arrow(

@@ -36,8 +36,10 @@ def interrupt_flag(*, shared: bool = True) -> Iterator[threading.Event]:
         yield flag
         return
 
-    def handle(signum: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, previous)
+    def handle(signum: int, frame: Any) -> None:
+        # It stays in place, so that contexts opened after the first Ctrl-C see the flag as well.
+        if flag.is_set() and callable(previous):
+            previous(signum, frame)
         flag.set()
 
     if shared:

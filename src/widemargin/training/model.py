@@ -20,6 +20,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import counted_rows, example_weights
 from widemargin.inputs.rows import INPUTS, checked_rows
 from widemargin.schedules import Schedule, make_schedule
+from widemargin.training.control import interrupt_flag
 from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
 from widemargin.training.streamed import StreamedModel
 
@@ -181,8 +182,9 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
             self._forget()
         self._take_targets(y, resume=resume)
         validation = self._validation(X_val, y_val, sample_weight_val)
-        examples = self._examples(X, y, sample_weight, validation)
-        return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
+        with interrupt_flag():  # Ctrl-C during the preparation ends training after one step
+            examples = self._examples(X, y, sample_weight, validation)
+            return self._run(self._learner(examples, resume=resume), given, y, sample_weight)
 
     def _run(
         self,

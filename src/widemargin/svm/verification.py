@@ -1,0 +1,142 @@
+"""Makes a certificate true: f with bounds of its rounding errors, recomputed where they matter.
+
+The solver updates f after each step with the kernel values that it works with. `Verifier` bounds how
+far rounding has taken that f from the exact one, in float32 or float64. A certificate that holds for
+every f within these bounds is true. Where the bounds are too wide for it, f is recomputed from β in
+float64: only on examples that are free or near their margin, since the others satisfy their
+conditions whatever the rounding.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from widemargin import _core
+from widemargin._typing import FloatArray, IntArray
+from widemargin.inputs.rows import as_rows
+from widemargin.svm.kernel_source import KernelInputs, KernelSource
+from widemargin.svm.problem import Problem, doubtful
+from widemargin.svm.rounding import UNIT, Rounding, kernel_rounding
+from widemargin.training.control import Control
+
+__all__ = ["Verifier"]
+
+NEGLIGIBLE = 2.0**-8  # bounds that are this fraction of tol are narrow enough
+SUPPORT_PER_SUM = 1024  # support vectors whose terms are summed before the sums are
+EXAMPLES_PER_CALL = 4096
+GIVEN_ROWS_PER_CALL = 64
+
+
+class Verifier:
+    """Bounds of the rounding errors of f for one problem, and f in float64.
+
+    Parameters
+    ----------
+    kernel : KernelSource
+        The kernel.
+    inputs : KernelInputs
+        All examples, as the kernel takes them.
+    ids : ndarray of shape (n_examples,)
+        Which of them are the examples of the problem.
+    source : _core.KernelExamples or callable
+        What the solver computes with.
+    diagonal : ndarray, optional
+        k(x, x) of every example, for a source that is a function.
+    """
+
+    def __init__(
+        self,
+        kernel: KernelSource,
+        inputs: KernelInputs,
+        ids: IntArray,
+        source: Any,
+        diagonal: FloatArray | None,
+    ) -> None:
+        self.kernel, self.ids, self.source = kernel, ids, source
+        self.X, self.centre = inputs
+        if diagonal is None:
+            self.rounding = self._rounding(source)
+        else:
+            zero = np.zeros((len(ids), 1))
+            size = np.full(len(ids), np.sqrt(np.abs(diagonal).max()))
+            self.rounding = Rounding(UNIT[True], zero, zero, size)
+        self.known = np.zeros(len(ids))  # bounds for f when it was last given to the solver
+        self.kernel_values = 0  # that were computed
+
+    def _rounding(self, packed: _core.KernelExamples) -> Rounding:
+        every = len(self.ids) == self.X.shape[0]
+        X = self.X if every else _safe_indexing(self.X, self.ids)
+        return kernel_rounding(self.kernel, X, packed, self.centre)
+
+    def bounds(self, problem: Problem, f: FloatArray, progress: dict[str, Any]) -> FloatArray:
+        """Bounds for the f of the solver, which made `progress` since f was last given to it."""
+        updates = self.rounding.of_updates(progress["traffic"], 1.0 + progress["rows_wanted"])
+        return np.asarray(self.known + updates + _last_bits(problem, f))
+
+    def verify(
+        self,
+        problem: Problem,
+        beta: FloatArray,
+        f: FloatArray,
+        error: FloatArray,
+        tol: float,
+        control: Control,
+    ) -> tuple[FloatArray, FloatArray]:
+        """f and its bounds, with every f recomputed on which a certificate of `tol` depends.
+
+        If there is a reason to stop, the rest stays as it is, with bounds that are still right.
+        """
+        f, error, fresh = f.copy(), error.copy(), np.zeros(len(f), dtype=bool)
+        coef = problem.coefficients(beta)
+        while control.reason() is None:
+            wide = (error > NEGLIGIBLE * tol) & ~fresh
+            rows = np.flatnonzero(wide & doubtful(problem, beta, f, error))
+            if len(rows) == 0:
+                break
+            for some, values, bounds in self._recompute(coef, rows):
+                f[some], error[some], fresh[some] = values, bounds, True
+                self.kernel_values += len(some) * np.count_nonzero(coef)
+                error[some] += _last_bits(problem, f)[some]
+                if control.reason() is not None:
+                    break
+        return f, error
+
+    def _recompute(
+        self, coef: FloatArray, rows: IntArray
+    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """f in float64 from these coefficients, and its bounds, for some of the rows at a time."""
+        if not self.kernel.named:
+            bounds = self.rounding.of_sum(coef, len(coef))
+            for some in _pieces(rows, GIVEN_ROWS_PER_CALL):
+                yield some, self.source(some) @ coef, bounds[some]
+            return
+        support = np.flatnonzero(coef)
+        if len(support) == 0:
+            yield rows, np.zeros(len(rows)), np.zeros(len(rows))
+            return
+        parts, batches = _pieces(support, SUPPORT_PER_SUM), _pieces(rows, EXAMPLES_PER_CALL)
+        x, n = as_rows(self.X), len(parts)
+        double = replace(self.kernel, double_precision=True)
+        packed = double.pack([(x, self.ids[some]) for some in parts + batches], self.centre)
+        bounds = self._rounding(packed[0]).of_sum(coef, min(len(support), SUPPORT_PER_SUM) + n)
+        threads = self.kernel.threads_for(self.X, len(support) * len(rows))
+        for some, examples in zip(batches, packed[n:], strict=True):
+            out = np.zeros(len(some))
+            for part, vectors in zip(parts, packed[:n], strict=True):
+                sums = np.zeros((1, len(some)))
+                _core.expand(vectors, coef[None, part], examples, sums, threads)
+                out += sums[0]
+            yield some, out, bounds[some]
+
+
+def _pieces(rows: IntArray, size: int) -> list[IntArray]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _last_bits(problem: Problem, f: FloatArray) -> FloatArray:
+    """How far rounding takes f + s."""
+    slopes = np.abs(problem.s).reshape(-1, problem.examples).max(axis=0)
+    return np.asarray(4 * UNIT[True] * (np.abs(f) + slopes))
