@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
-from widemargin.kernels import KERNELS, Inputs, Kernel
+from widemargin.kernels import DISTANCE_KERNELS, KERNELS, Inputs, Kernel
+from widemargin.perceptrons.kernel_learner import scaled_inputs
 
 GAMMA, DEGREE, COEF0 = 0.3, 3, 0.7
 NAMED = {
@@ -53,7 +54,7 @@ def test_values_are_those_of_scikit_learn(name, first, second, sets):
 def test_sparse_inputs_stay_sparse_when_standardised(name, first, second, sets, statistics):
     A, B = sets
     mean, scale = statistics
-    a, b = Inputs.of(first(A), mean, scale), Inputs.of(second(B), mean, scale)
+    a, b = scaled_inputs(first(A), mean, scale), scaled_inputs(second(B), mean, scale)
     assert sp.issparse(a.x) == sp.issparse(first(A))
     expected = NAMED[name]((A - mean) / scale, (B - mean) / scale)
     np.testing.assert_allclose(kernel_of(name)(a, b), expected, rtol=1e-10, atol=1e-12)
@@ -65,7 +66,7 @@ def test_sparse_inputs_stay_sparse_when_standardised(name, first, second, sets, 
 def test_diagonal(function, layout, standardise, sets, statistics):
     if callable(function) and standardise and layout is sp.csr_array:
         pytest.skip("a function needs dense inputs here; estimators refuse this case")
-    inputs = Inputs.of(layout(sets[0]), *(statistics if standardise else ()))
+    inputs = scaled_inputs(layout(sets[0]), *(statistics if standardise else (None, None)))
     kernel = kernel_of(function)
     np.testing.assert_allclose(
         kernel.diagonal(inputs), np.diag(kernel(inputs, inputs)), rtol=1e-10, atol=1e-12
@@ -76,7 +77,7 @@ def test_diagonal(function, layout, standardise, sets, statistics):
 @pytest.mark.parametrize("rows", [slice(3, 8), np.array([5, 0, 5]), np.array([2])])
 @pytest.mark.parametrize("name", NAMED)
 def test_selected_rows_give_the_same_rows_of_the_matrix(name, rows, layout, sets, statistics):
-    inputs, others = (Inputs.of(layout(X), *statistics) for X in sets)
+    inputs, others = (scaled_inputs(layout(X), *statistics) for X in sets)
     kernel = kernel_of(name)
     np.testing.assert_allclose(
         kernel(inputs[rows], others), kernel(inputs, others)[rows], rtol=1e-12, atol=1e-12
@@ -93,12 +94,18 @@ def test_values_are_double_precision_for_any_inputs(dtype):
         np.testing.assert_allclose(K, NAMED["poly"](X.astype(float), X.astype(float)))
 
 
-def test_rbf_of_an_example_with_itself_never_exceeds_one():
-    X = 1e4 + np.random.default_rng(0).normal(size=(50, 3))  # distances lose many digits here
-    inputs = Inputs.of(X)
-    K = kernel_of("rbf")(inputs, inputs)
-    assert K.max() <= 1.0
-    np.testing.assert_allclose(np.diag(K), 1.0, rtol=1e-5)
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize("name", DISTANCE_KERNELS)
+def test_distances_are_exact_where_norms_cancel(name, offset, layout):
+    """‖x‖² + ‖x'‖² − 2 x·x' has an error of 2⁻⁵³ times the norms: 1 and more at 1e8."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 8, size=(50, 3)) / 4 + offset * (rng.random((50, 3)) < 0.7)
+    expected = np.exp(-GAMMA * np.square(X[:, None] - X[None]).sum(axis=2))  # exact differences
+    first, second = Inputs.of(layout(X)), Inputs.of(X)
+    K = kernel_of(name)(first, second)
+    np.testing.assert_allclose(K, expected, rtol=1e-9, atol=1e-12)
+    assert K.max() == 1.0
 
 
 def test_precomputed_selects_columns_and_keeps_the_diagonal(sets):

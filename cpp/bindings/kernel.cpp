@@ -9,12 +9,10 @@ namespace widemargin {
 namespace {
 
 KernelFunction kernel_of(const std::string& name, double gamma, double coef0, int degree) {
-    static const std::pair<const char*, KernelName> names[] = {
-        {"linear", KernelName::linear},
-        {"poly", KernelName::poly},
-        {"rbf", KernelName::rbf},
-        {"sigmoid", KernelName::sigmoid},
-    };
+    std::pair<const char*, KernelName> names[std::size(kKernels)];
+    for (std::size_t i = 0; i < std::size(kKernels); ++i) {
+        names[i] = {kKernels[i].text, kKernels[i].name};
+    }
     return {named("kernel", name, names), gamma, coef0, degree};
 }
 
@@ -23,7 +21,8 @@ using Order = Vector<const std::int64_t>;
 // Sets that share one encoding, so that rows of one can be computed over another.
 std::vector<KernelExamples> pack_examples(const std::string& name, double gamma, double coef0,
                                           int degree, std::optional<bool> double_precision,
-                                          const std::vector<std::tuple<RowsHandle, Order>>& sets) {
+                                          const std::vector<std::tuple<RowsHandle, Order>>& sets,
+                                          std::optional<Vector<const double>> centre) {
     require(!sets.empty(), "there are no examples to pack");
     const KernelFunction kernel = kernel_of(name, gamma, coef0, degree);
     require(degree >= 0, "degree must not be negative");
@@ -37,8 +36,15 @@ std::vector<KernelExamples> pack_examples(const std::string& name, double gamma,
                 "the sets differ in their number of inputs");
         selections.push_back({&x, order.data(), order.shape(0)});
     }
+    std::vector<double> subtracted;
+    if (centre) {
+        require(centre->shape(0) == selections.front().rows->width,
+                "centre must have one entry per input");
+        subtracted.assign(centre->data(), centre->data() + centre->shape(0));
+    }
     nb::gil_scoped_release release;
-    const Encoding encoding = choose_encoding(kernel, selections, double_precision);
+    const Encoding encoding =
+        choose_encoding(kernel, selections, double_precision, std::move(subtracted));
     std::vector<KernelExamples> packed;
     for (const Selection& selection : selections) {
         packed.push_back({kernel, std::make_shared<PackedExamples>(selection, encoding)});
@@ -125,11 +131,12 @@ void bind_kernel(nb::module_& m) {
             d["inputs"] = view.width;
             d["words"] = view.words;
             d["groups"] = view.groups;
+            d["cancels"] = view.cancels;
             d["bytes"] = x.packed->bytes();
             return d;
         });
     m.def("pack_examples", &pack_examples, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a,
-          "double_precision"_a.none(), "sets"_a);
+          "double_precision"_a.none(), "sets"_a, "centre"_a.none());
     m.def("expand", &expand, "rows"_a, "coef"_a, "x"_a, "out"_a.noconvert(), "threads"_a);
     m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
           "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,

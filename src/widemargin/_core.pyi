@@ -222,6 +222,7 @@ def pack_examples(
     degree: int,
     double_precision: bool | None,
     sets: list[tuple[Rows, IntArray]],
+    centre: FloatArray | None,
 ) -> list[KernelExamples]: ...
 def expand(
     rows: KernelExamples, coef: FloatArray, x: KernelExamples, out: FloatArray, threads: int

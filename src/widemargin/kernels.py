@@ -7,10 +7,9 @@ r"""Kernels :math:`k(x, x') = \Phi(x) \cdot \Phi(x')`, computed from inner produ
 ``sigmoid``   :math:`\tanh(\gamma\, x \cdot x' + r)`, not positive definite
 ============  ==================================================
 
-Inputs can be standardised implicitly. Dense inputs are centred and scaled. Sparse inputs are only
-scaled, and the centre enters through the inner products,
-:math:`\hat x \cdot \hat x' = s \cdot s' + s \cdot c + s' \cdot c + c \cdot c` with
-:math:`s = x/\sigma` and :math:`c = -m/\sigma`.
+Sparse inputs *s* can stand for centred ones, :math:`\hat x = s + c`. They stay sparse, because the
+centre enters through the inner products,
+:math:`\hat x \cdot \hat x' = s \cdot s' + s \cdot c + s' \cdot c + c \cdot c`.
 """
 
 from collections.abc import Callable
@@ -19,20 +18,35 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["KERNELS", "Inputs", "Kernel"]
+__all__ = ["DISTANCE_KERNELS", "KERNELS", "Inputs", "Kernel", "UnscaledInputsWarning"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+DISTANCE_KERNELS = ("rbf",)  # functions of ‖x − x'‖
+
+NUMBERS_AT_ONCE = 1 << 22  # differences of inputs, in memory
+# ‖x‖² + ‖x'‖² − 2 x·x' is exact enough while γ times the norms is below the first number. Above it
+# distances below this fraction of the norms are computed from the differences of the inputs.
+RESOLVED_NORMS, CANCELLED = 2.0**16, 2.0**-20
+
+
+class UnscaledInputsWarning(UserWarning):
+    """A kernel of distances got inputs of very different variances.
+
+    A few columns then decide which examples are near each other. Models with a `scaling` parameter
+    can scale the inputs themselves; otherwise a pipeline with a scaler does.
+    """
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Examples with their squared norms, standardised if required; made by `Inputs.of`."""
+    """Examples with their squared norms; made by `Inputs.of`."""
 
     x: ArrayLike
-    centre: FloatArray | None  # c, for sparse inputs that are standardised
+    centre: FloatArray | None  # c: sparse examples are x + c
     norms: FloatArray
     projection: FloatArray | None  # s · c
     index: IntArray | None = None  # for a precomputed kernel: numbers of the training examples
@@ -44,22 +58,17 @@ class Inputs:
         return cls(K, None, np.diagonal(K).copy(), None, np.arange(len(K)))
 
     @classmethod
-    def of(
-        cls, X: ArrayLike, mean: FloatArray | None = None, scale: FloatArray | None = None
-    ) -> "Inputs":
-        """Examples in float64, standardised if `mean` and `scale` are given."""
-        if sp.issparse(X):
-            x = X.astype(np.float64)
-            if mean is None or scale is None:
-                return cls(x, None, np.asarray(x.multiply(x).sum(axis=1)).ravel(), None)
-            x, centre = sp.csr_array(x @ sp.diags_array(1.0 / scale)), -mean / scale
-            projection = x @ centre
-            norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()
-            return cls(x, centre, norms + 2.0 * projection + centre @ centre, projection)
-        x = np.asarray(X, dtype=np.float64)
-        if mean is not None and scale is not None:
-            x = (x - mean) / scale
-        return cls(x, None, np.einsum("ij,ij->i", x, x), None)
+    def of(cls, X: ArrayLike, centre: FloatArray | None = None) -> "Inputs":
+        """Examples in float64; sparse ones stand for x + c, if there is a centre c."""
+        if not sp.issparse(X):
+            x = np.asarray(X, dtype=np.float64)
+            return cls(x, None, np.einsum("ij,ij->i", x, x), None)
+        x = X.astype(np.float64)
+        norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()
+        if centre is None:
+            return cls(x, None, norms, None)
+        projection = x @ centre
+        return cls(x, centre, norms + 2.0 * projection + centre @ centre, projection)
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -84,6 +93,25 @@ class Inputs:
             inner += (self.x @ other.centre)[:, None]
         return inner
 
+    def squared_distances(self, other: "Inputs", gamma: float) -> FloatArray:
+        """‖x − x'‖² for every pair, exact enough for a kernel with this γ."""
+        both = self.norms[:, None] + other.norms[None]
+        distances = np.maximum(both - 2.0 * self.inner(other), 0.0)
+        if gamma * both.max(initial=0.0) < RESOLVED_NORMS:
+            return distances
+        pairs = np.argwhere(~(distances >= CANCELLED * both))
+        for some in gen_batches(len(pairs), max(1, NUMBERS_AT_ONCE // self.x.shape[1])):
+            a, b = pairs[some].T
+            difference = self._filled(a) - other._filled(b)
+            distances[a, b] = np.einsum("ij,ij->i", difference, difference)
+        return distances
+
+    def _filled(self, rows: IntArray) -> FloatArray:
+        """Some examples as a dense matrix."""
+        x = self.x[rows]
+        filled = x.toarray() if sp.issparse(x) else x
+        return np.asarray(filled if self.centre is None else filled + self.centre)
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -100,6 +128,8 @@ class Kernel:
         if self.function == "precomputed":
             assert b.index is not None
             return np.asarray(a.x[:, b.index])
+        if self.function == "rbf":
+            return np.exp(-self.gamma * a.squared_distances(b, self.gamma))
         inner = a.inner(b)
         if self.function == "linear":
             return inner
@@ -107,16 +137,13 @@ class Kernel:
             return (self.gamma * inner + self.coef0) ** self.degree
         if self.function == "sigmoid":
             return np.tanh(self.gamma * inner + self.coef0)
-        if self.function == "rbf":
-            distances = np.maximum(a.norms[:, None] + b.norms[None] - 2.0 * inner, 0.0)
-            return np.exp(-self.gamma * distances)
         raise ValueError(f"kernel={self.function!r} is unknown; use one of {', '.join(KERNELS)}")
 
     def diagonal(self, a: Inputs) -> FloatArray:
         """k(x, x) for every example."""
         if callable(self.function):
             return np.array([self(a[l : l + 1], a[l : l + 1])[0, 0] for l in range(len(a))])
-        if self.function == "rbf":
+        if self.function in DISTANCE_KERNELS:
             return np.ones(len(a))
         if self.function == "poly":
             return (self.gamma * a.norms + self.coef0) ** self.degree

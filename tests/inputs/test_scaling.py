@@ -1,5 +1,7 @@
 """Inputs are scaled implicitly: every model computes what it would on scaled data."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from widemargin import (
     SGDSVC,
+    SVC,
     KernelPerceptron,
     LinearSVC,
     MarginPerceptron,
@@ -16,7 +19,7 @@ from widemargin import (
     Perceptron,
     SimpleMLPClassifier,
 )
-from widemargin.inputs.scaling import Scaling
+from widemargin.inputs.scaling import Scaling, partly_scaled
 
 MODELS = [
     Perceptron(max_iter=4, tol=None),
@@ -24,6 +27,7 @@ MODELS = [
     SGDSVC(max_iter=4, tol=None, random_state=0),
     KernelPerceptron(max_iter=4, tol=None, gamma=0.3, random_state=0),
     LinearSVC(loss="hinge", tol=1e-8, random_state=0),
+    SVC(tol=1e-9),
     MLPClassifier(max_iter=4, tol=None, dtype="float64", random_state=0),
     SimpleMLPClassifier(n_units=20, max_iter=4, encoding=None, random_state=0),
 ]
@@ -118,6 +122,45 @@ def test_without_centring_sparse_rows_stay_sparse(kind, size):
     expected = np.abs(X).max(axis=0) if size == "max" else X.std(axis=0)
     expected[expected < 1e-12] = 1.0
     assert_allclose(scaled.toarray(), X / expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", SCALERS)
+def test_filled_columns_are_centred_in_any_layout(kind):
+    """The others have a mean within one standard deviation of 0, and keep their zeros."""
+    X, _ = problem()
+    X[:, 4] -= 0.5 * (X[:, 4] != 0)
+    scalings = [Scaling.measured(kind, layout(X), centre="filled") for layout in LAYOUTS]
+    filled = (X != 0).mean(axis=0) > 0.5
+    assert filled.any()
+    assert not filled.all()
+    for scaling, layout in product(scalings, LAYOUTS):
+        scaled = scaling.transform(layout(X))
+        scaled = scaled.toarray() if sp.issparse(scaled) else scaled
+        explicit = SCALERS[kind].fit_transform(X)
+        assert_allclose(scaled[:, filled], explicit[:, filled], rtol=1e-9, atol=1e-9)
+        assert_array_equal(scaled[:, ~filled] == 0, X[:, ~filled] == 0)
+        assert np.all(np.abs(scaled).max(axis=0)[~filled] <= (1.0 if kind == "minmax" else 9.0))
+        if kind == "standard":
+            assert np.all(np.abs(scaled.mean(axis=0)[~filled]) <= 1.0)
+    pieces = Scaling.empty(kind, X.shape[1], centre="filled")
+    for part in np.array_split(np.arange(len(X)), [1, 70]):
+        pieces.update(X, part, None)
+    assert_allclose(pieces.filled, (X != 0).mean(axis=0))
+    assert_allclose(pieces.transform(X), scalings[0].transform(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", SCALERS)
+def test_partly_scaled_inputs_and_the_rest_of_their_centre(kind):
+    X, _ = problem()
+    X[:, 0] += 1e6
+    scaling = Scaling.measured(kind, X)
+    for layout in LAYOUTS:
+        stored, centre = partly_scaled(layout(X), scaling.offset, scaling.scale)
+        full = stored.toarray() if sp.issparse(stored) else stored
+        assert sp.issparse(stored) == sp.issparse(layout(X))
+        assert np.count_nonzero(full) <= 2 * np.count_nonzero(X)
+        assert np.all(np.abs(centre) <= 1.0)
+        assert_allclose(full - centre, SCALERS[kind].fit_transform(X), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", SCALERS)

@@ -134,7 +134,7 @@ def test_bounds_of_kernel_values_hold_and_are_not_wide(kernel, double, form):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(50, 6)) * (rng.random((50, 6)) < 0.4) + rng.choice([0.0, 3.0])
     source = KernelSource(kernel, 0.2, 0.5, 3, double)
-    packed, _ = source.over(form(X), np.arange(50))
+    packed, _ = source.over(source.inputs(form(X)), np.arange(50))
     model = SVC(kernel=kernel, degree=3, coef0=0.5)
     model.gamma_ = 0.2
     K = certificates.exact_kernel(model, X)

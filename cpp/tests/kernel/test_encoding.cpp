@@ -72,8 +72,8 @@ void test_large_inputs(Random& random) {
     Data data(50, 2);
     for (double& value : data.x) value = 1e6 + random.centred();
     const Encoding encoding = encode(rbf, data.dense());
-    CHECK(!encoding.double_precision && std::fabs(encoding.inputs.at(0).centre - 1e6) < 1.0, "%g",
-          encoding.inputs.at(0).centre);
+    CHECK(!encoding.double_precision && std::fabs(encoding.inputs.at(0).offset - 1e6) < 1.0, "%g",
+          encoding.inputs.at(0).offset);
     const Order every = first_ones(50);
     const Rows rows = data.dense();
     const PackedExamples packed({&rows, every.data(), 50}, encoding);
@@ -81,7 +81,7 @@ void test_large_inputs(Random& random) {
 
     for (double& value : data.x) value = 1e6 * random.centred();
     CHECK(encode(rbf, data.dense()).double_precision, "large differences");
-    CHECK(encode(rbf, data.dense()).inputs.at(0).centre == 0.0, "double needs no centre");
+    CHECK(encode(rbf, data.dense()).inputs.at(0).offset == 0.0, "double needs no centre");
     CHECK(!encode({KernelName::rbf, 1e-12, 0.0, 0}, data.dense()).double_precision,
           "large, but not to gamma");
     for (double& value : data.x) value = std::round(value);

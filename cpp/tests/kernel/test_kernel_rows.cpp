@@ -197,6 +197,52 @@ void test_far(bool double_precision) {
     }
 }
 
+// A column of 0 and a large number: the norms of sparse rows cancel, and distances do not show it.
+void test_cancelled(Random& random) {
+    for (const bool double_precision : {false, true}) {
+        Data data = make_data(random, Kind::sparse, 90, false);
+        for (double& value : data.x) value = std::round(8.0 * value) / 8.0;  // exact as floats
+        for (std::size_t l = 0; l < data.count; l += 2)
+            data.at(l, 7) = double_precision ? 1e8 : 1e4;
+        const Rows stored = data.sparse();
+        const Order every = first_ones(data.count);
+        const Selection all{&stored, every.data(), every.size()};
+        Encoding encoding = choose_encoding(rbf, {all}, true);
+        CHECK(encoding.sparse && encoding.cancels == double_precision,
+              "1e4 is no matter in double");
+        encoding.double_precision = double_precision;
+        encoding.cancels = true;
+        const PackedExamples packed(all, encoding);
+        const Case c{data, rbf, every, packed, double_precision ? "cancelled" : "cancelled float"};
+        const std::vector<Doubles> rows = check_matrix(c);
+        for (std::size_t l = 0; l < data.count; ++l) CHECK(rows[l][l] == 1.0, "%zu", l);
+        check_places(random, c, rows);
+    }
+}
+
+// Products of x - c, from sparse rows that hold x.
+void test_centre(Random& random) {
+    for (const Kind kind : {Kind::sparse, Kind::numbers}) {
+        Data data = make_data(random, kind, 50, true);
+        const Doubles centre = random.vector(data.width);
+        Data centred(data.count, data.width);
+        for (std::size_t l = 0; l < data.count; ++l) {
+            for (std::size_t j = 0; j < data.width; ++j) {
+                centred.at(l, j) = data.at(l, j) - centre[j];
+            }
+        }
+        const Rows stored = data.sparse();
+        const Order every = first_ones(data.count);
+        const Selection all{&stored, every.data(), every.size()};
+        for (const KernelFunction& kernel : kernel_functions) {
+            const Encoding encoding = choose_encoding(kernel, {all}, true, centre);
+            CHECK(encoding.sparse == (kind == Kind::sparse), "the centre does not fill rows");
+            const PackedExamples packed(all, encoding);
+            check_matrix({centred, kernel, every, packed, "centre"});
+        }
+    }
+}
+
 void test_known_rows(Random& random) {
     const auto run = [&]<class T>(T) {
         for (const std::size_t blocks : {1, 3, 131}) {
@@ -235,6 +281,8 @@ void test_kernel_rows(Random& random) {
     test_one_example();
     test_degrees(random);
     for (const bool double_precision : {false, true}) test_far(double_precision);
+    test_cancelled(random);
+    test_centre(random);
     test_known_rows(random);
 }
 

@@ -142,8 +142,8 @@ template <class T, std::size_t R>
     }
 }
 
-// Squared distances (rbf) or inner products of the panel's rows and one block of examples.
-template <class T, bool distance, std::size_t R>
+// Squared distances or inner products of the panel's rows and one block of examples.
+template <class T, Pairing pairing, std::size_t R>
 [[gnu::always_inline]] inline void accumulate(const PackedView& x, std::size_t block,
                                               const Panel<T>& panel, Tile<T, R>& sum) {
     constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
@@ -152,7 +152,7 @@ template <class T, bool distance, std::size_t R>
 #pragma GCC unroll 16
         for (std::size_t p = 0; p < P; ++p) sum[r][p] = Real<T>{};
     }
-    if constexpr (distance) {
+    if constexpr (pairing == Pairing::squared_distance) {
         if (x.words > 0) set_to_bits<T, R>(x, block, panel, sum);
         add_groups<T, R>(x, block, panel, sum);
     }
@@ -163,7 +163,7 @@ template <class T, bool distance, std::size_t R>
             const Real<T> mine = load_lanes(inputs + j * kBlock + p * n);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < R; ++r) {
-                if constexpr (distance) {
+                if constexpr (pairing == Pairing::squared_distance) {
                     const Real<T> difference = mine - panel.inputs[j * R + r];
                     sum[r][p] += difference * difference;
                 } else {
@@ -207,7 +207,7 @@ void dense_rows(const KernelFunction& kernel, const RowList& rows, const PackedV
                 const Panel<T> panel = panel_at<T, R>(x, memory + p * size);
                 for (std::size_t block = begin; block < end; ++block) {
                     Tile<T, R> k;
-                    accumulate<T, name == KernelName::rbf, R>(x, block, panel, k);
+                    accumulate<T, pairing_of(name), R>(x, block, panel, k);
 #pragma GCC unroll 16
                     for (std::size_t r = 0; r < R; ++r) {
 #pragma GCC unroll 16

@@ -140,9 +140,10 @@ double largest_norm(const std::vector<Selection>& sets) {
     return largest;
 }
 
-// Norms cancel in ||x||^2 + ||x'||^2 - 2 x.x'; float must still resolve the difference.
-bool float_resolves_norms(const KernelFunction& kernel, double largest) {
-    return kernel.gamma * largest < 32.0;
+// Norms cancel in ||x||^2 + ||x'||^2 - 2 x.x'. Whether the difference still resolves the kernel:
+// rounding then changes its exponent by less than about 4e-6 (float) or 2e-11 (double).
+bool resolves_norms(const KernelFunction& kernel, double largest, bool double_precision) {
+    return kernel.gamma * largest < (double_precision ? 0x1p16 : 32.0);
 }
 
 // Whether rounding the centred inputs changes no exponent by more than 1e-5 between examples at a
@@ -198,25 +199,34 @@ Columns take_groups(const std::vector<Selection>& sets, const ColumnStatistics& 
     return others;
 }
 
-Encoding compressed(std::size_t width, bool double_precision) {
-    Encoding encoding;
-    encoding.width = width;
-    encoding.double_precision = double_precision;
-    encoding.sparse = true;
-    return encoding;
-}
-
 }  // namespace
 
+bool uses_distances(const KernelFunction& kernel) {
+    const auto entry = std::find_if(std::begin(kKernels), std::end(kKernels),
+                                    [&](const auto& known) { return known.name == kernel.name; });
+    return entry->pairing == Pairing::squared_distance;
+}
+
 Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selection>& sets,
-                         std::optional<bool> asked) {
+                         std::optional<bool> asked, std::vector<double> centre) {
     const Rows& rows = *sets.front().rows;
-    const bool distance = kernel.name == KernelName::rbf;
+    const bool distance = uses_distances(kernel);
+    const auto compressed = [&](double largest, bool double_precision) {
+        Encoding encoding;
+        encoding.width = rows.width;
+        encoding.double_precision = double_precision;
+        encoding.sparse = true;
+        encoding.distances = distance;
+        encoding.cancels = distance && !resolves_norms(kernel, largest, double_precision);
+        if (!distance) encoding.centre = centre;
+        return encoding;
+    };
     // Inner products need double, since nothing bounds their rounding errors. Distances need it
     // where float does not resolve them at the scale of the kernel.
     if (rows.width > kMostExaminedColumns && is_sparse(rows)) {
-        const bool enough = distance && float_resolves_norms(kernel, largest_norm(sets));
-        return compressed(rows.width, asked.value_or(!enough));
+        const double largest = distance ? largest_norm(sets) : 0.0;
+        const bool enough = distance && resolves_norms(kernel, largest, false);
+        return compressed(largest, asked.value_or(!enough));
     }
     const ColumnStatistics statistics = column_statistics(sets);
     Encoding encoding;
@@ -241,13 +251,15 @@ Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selecti
     const double sparse_cost =
         2.0 * statistics.stored / static_cast<double>(statistics.count) + 24.0;
     const bool norms_are_safe = !distance || encoding.double_precision ||
-                                float_resolves_norms(kernel, statistics.largest_norm);
+                                resolves_norms(kernel, statistics.largest_norm, false);
     if (sparse_cost < dense_cost && norms_are_safe)
-        return compressed(rows.width, encoding.double_precision);
+        return compressed(statistics.largest_norm, encoding.double_precision);
 
     for (const std::int32_t j : numbers) {
-        const bool centred = distance && !encoding.double_precision && !statistics[j].as_float;
-        encoding.inputs.push_back({j, centred ? statistics.mean(statistics[j]) : 0.0});
+        const bool rounded = distance && !encoding.double_precision && !statistics[j].as_float;
+        double offset = rounded ? statistics.mean(statistics[j]) : 0.0;
+        if (!distance && !centre.empty()) offset = centre[static_cast<std::size_t>(j)];
+        encoding.inputs.push_back({j, offset});
     }
     return encoding;
 }

@@ -12,12 +12,15 @@ namespace widemargin {
 // How each input is stored.
 struct Encoding {
     bool double_precision = false;  // otherwise float
-    bool sparse = false;            // compressed rows; then nothing else applies
+    bool sparse = false;            // compressed rows; then only the next three apply
+    bool distances = false;         // otherwise products
+    bool cancels = false;           // see PackedView
     std::size_t width = 0;
+    std::vector<double> centre;  // c of PackedView; empty if it is 0
 
     struct Input {
         std::int32_t column;
-        double centre;  // subtracted
+        double offset;  // subtracted
     };
     struct Flag {  // a two-valued input: 1 where it is not `off`
         std::int32_t column;
@@ -43,9 +46,12 @@ struct Selection {
     std::size_t count;
 };
 
+bool uses_distances(const KernelFunction& kernel);
+
 // The cheapest encoding of all sets together. If `double_precision` is not given, it is float where
-// that is accurate enough.
+// that is accurate enough. Products are those of x - centre, if there is a centre; distances do not
+// depend on it.
 Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selection>& sets,
-                         std::optional<bool> double_precision);
+                         std::optional<bool> double_precision, std::vector<double> centre = {});
 
 }  // namespace widemargin

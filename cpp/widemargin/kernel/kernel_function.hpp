@@ -1,10 +1,25 @@
 // k(x, x') from the inner product or the squared distance of two examples, in registers.
 #pragma once
 
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
 #include "widemargin/base/lanes.hpp"
 #include "widemargin/kernel/types.hpp"
 
 namespace widemargin::WIDEMARGIN_ISA {
+
+// Calls visit(name) with the name of the kernel as a constant.
+template <class Visit>
+[[gnu::always_inline]] inline void with_kernel(KernelName name, Visit&& visit) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+        const auto one = [&](auto constant) {
+            if (constant.value == name) visit(constant);
+        };
+        (one(std::integral_constant<KernelName, kKernels[i].name>{}), ...);
+    }(std::make_index_sequence<std::size(kKernels)>{});
+}
 
 template <class T>
 [[gnu::always_inline]] inline Real<T> power(Real<T> base, int degree) {
@@ -26,7 +41,7 @@ template <class T>
     return x < Real<T>{} ? -value : value;
 }
 
-// `sum` is the squared distance for rbf, the inner product otherwise.
+// `sum` is what the kernel is a function of: see kKernels.
 template <class T, KernelName name>
 [[gnu::always_inline]] inline Real<T> finish(Real<T> sum, const KernelFunction& kernel) {
     if constexpr (name == KernelName::rbf) {

@@ -22,13 +22,8 @@ void rows_by_layout(const KernelFunction& kernel, const RowList& rows, const Pac
 template <class T>
 void kernel_rows_of(const KernelFunction& kernel, const RowList& rows, const PackedView& x,
                     const RowUse& use) {
-    switch (kernel.name) {
-        case KernelName::linear: return rows_by_layout<T, KernelName::linear>(kernel, rows, x, use);
-        case KernelName::poly: return rows_by_layout<T, KernelName::poly>(kernel, rows, x, use);
-        case KernelName::rbf: return rows_by_layout<T, KernelName::rbf>(kernel, rows, x, use);
-        case KernelName::sigmoid:
-            return rows_by_layout<T, KernelName::sigmoid>(kernel, rows, x, use);
-    }
+    with_kernel(kernel.name,
+                [&](auto name) { rows_by_layout<T, name.value>(kernel, rows, x, use); });
 }
 
 inline void kernel_rows(const KernelFunction& kernel, const RowList& rows, const PackedView& x,

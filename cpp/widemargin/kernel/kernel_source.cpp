@@ -44,14 +44,14 @@ std::size_t ComputedKernel::examples_at_once(std::size_t rows) const {
 // A broad Gaussian is nearly linear in the squared distance and never underflows to equal values.
 std::shared_ptr<const KernelSource> ComputedKernel::affinity() const {
     KernelFunction broad = kernel_;
-    if (kernel_.name == KernelName::rbf) broad.gamma *= 1e-3;
+    if (uses_distances(kernel_)) broad.gamma *= 1e-3;
     return std::make_shared<ComputedKernel>(broad, examples_);
 }
 
 // With the same arithmetic as every other value, block by block.
 void ComputedKernel::diagonal(double* out) const {
     const std::size_t n = count();
-    if (kernel_.name == KernelName::rbf) return std::fill(out, out + n, 1.0);
+    if (uses_distances(kernel_)) return std::fill(out, out + n, 1.0);
     for (std::size_t first = 0; first < n; first += kBlock) {
         const std::size_t some = std::min(kBlock, n - first);
         std::int64_t ids[kBlock];

@@ -13,7 +13,9 @@ PackedExamples::PackedExamples(const Selection& examples, const Encoding& encodi
     view_.count = examples.count;
     if (encoding.sparse) {
         view_.width = encoding.width;
-        encoding.double_precision ? compress<double>(examples) : compress<float>(examples);
+        view_.cancels = encoding.cancels;
+        encoding.double_precision ? compress<double>(examples, encoding)
+                                  : compress<float>(examples, encoding);
     } else {
         view_.width = encoding.inputs.size();
         view_.words = encoding.words();
@@ -42,8 +44,8 @@ void PackedExamples::fill(const Selection& examples, const Encoding& encoding) {
         const double* x = read(*examples.rows, examples.order[i < examples.count ? i : 0]);
         const std::size_t block = i / kBlock, lane = i % kBlock;
         for (std::size_t j = 0; j < view_.width; ++j) {
-            const auto& [column, centre] = encoding.inputs[j];
-            inputs[(block * view_.width + j) * kBlock + lane] = static_cast<T>(x[column] - centre);
+            const auto& [column, offset] = encoding.inputs[j];
+            inputs[(block * view_.width + j) * kBlock + lane] = static_cast<T>(x[column] - offset);
         }
         for (std::size_t w = 0; w < view_.words; ++w) {
             std::uint32_t word = 0;
@@ -69,7 +71,7 @@ void PackedExamples::fill(const Selection& examples, const Encoding& encoding) {
 }
 
 template <class T>
-void PackedExamples::compress(const Selection& examples) {
+void PackedExamples::compress(const Selection& examples, const Encoding& encoding) {
     starts_ = Buffer<std::int64_t>(examples.count + 1);
     starts_[0] = 0;
     for (std::size_t i = 0; i < examples.count; ++i) {
@@ -81,24 +83,44 @@ void PackedExamples::compress(const Selection& examples) {
     const auto stored = static_cast<std::size_t>(starts_[examples.count]);
     values_ = Buffer<unsigned char>(stored * sizeof(T));
     columns_ = Buffer<std::int32_t>(stored);
-    norms_ = Buffer<unsigned char>(blocks() * kBlock * sizeof(T));
     auto* values = reinterpret_cast<T*>(values_.data());
-    auto* norms = reinterpret_cast<T*>(norms_.data());
     std::size_t at = 0;
-    for (std::size_t i = 0; i < blocks() * kBlock; ++i) norms[i] = 0;
     for (std::size_t i = 0; i < examples.count; ++i) {
         for_stored(*examples.rows, static_cast<std::size_t>(examples.order[i]),
                    [&](double x, std::size_t j) {
                        if (x == 0.0) return;
                        values[at] = static_cast<T>(x);
-                       columns_[at] = static_cast<std::int32_t>(j);
-                       norms[i] = std::fma(values[at], values[at], norms[i]);
-                       ++at;
+                       columns_[at++] = static_cast<std::int32_t>(j);
                    });
     }
+    if (encoding.distances || !encoding.centre.empty()) set_terms<T>(encoding);
     cost_ = 2.0 * static_cast<double>(stored) /
                 static_cast<double>(std::max<std::size_t>(1, examples.count)) +
             40.0;
+}
+
+// t of every example, see PackedView; 0 for those that fill up the last block.
+template <class T>
+void PackedExamples::set_terms(const Encoding& encoding) {
+    terms_ = Buffer<unsigned char>(blocks() * kBlock * sizeof(T));
+    auto* terms = reinterpret_cast<T*>(terms_.data());
+    const auto* values = reinterpret_cast<const T*>(values_.data());
+    double half = 0.0;  // ||c||^2 / 2
+    for (const double c : encoding.centre) half += 0.5 * c * c;
+    for (std::size_t i = 0; i < blocks() * kBlock; ++i) {
+        T norm = 0;
+        double product = half;
+        const std::size_t l = std::min(i, view_.count);
+        for (std::int64_t k = starts_[l]; i < view_.count && k < starts_[l + 1]; ++k) {
+            if (encoding.distances) {
+                norm = std::fma(values[k], values[k], norm);
+            } else {
+                product -= static_cast<double>(values[k]) *
+                           encoding.centre[static_cast<std::size_t>(columns_[k])];
+            }
+        }
+        terms[i] = encoding.distances ? norm : static_cast<T>(product);
+    }
 }
 
 // Some examples of [block][input][kBlock], in blocks of their own; copies of the first fill up the
@@ -139,7 +161,7 @@ void PackedExamples::gather_rows(const PackedExamples& from, const std::int64_t*
     const auto stored = static_cast<std::size_t>(starts_[view_.count]);
     values_ = Buffer<unsigned char>(stored * sizeof(T));
     columns_ = Buffer<std::int32_t>(stored);
-    norms_ = gathered<T>(from.norms_, 1, index, view_.count);
+    if (from.terms_.size() > 0) terms_ = gathered<T>(from.terms_, 1, index, view_.count);
     for (std::size_t i = 0; i < view_.count; ++i) {
         const auto l = static_cast<std::size_t>(index[i]);
         const auto source = static_cast<std::size_t>(from.starts_[l]);
@@ -170,7 +192,7 @@ PackedExamples PackedExamples::gather(const std::int64_t* index, std::size_t cou
 }
 
 std::size_t PackedExamples::bytes() const {
-    return inputs_.size() + categories_.size() + weights_.size() + values_.size() + norms_.size() +
+    return inputs_.size() + categories_.size() + weights_.size() + values_.size() + terms_.size() +
            4 * (bits_.size() + columns_.size()) + 8 * starts_.size();
 }
 
@@ -182,7 +204,7 @@ void PackedExamples::set_pointers() {
     view_.values = starts_.size() > 0 ? values_.data() : nullptr;
     view_.columns = columns_.data();
     view_.starts = starts_.data();
-    view_.norms = norms_.data();
+    view_.terms = terms_.size() > 0 ? terms_.data() : nullptr;
 }
 
 }  // namespace widemargin

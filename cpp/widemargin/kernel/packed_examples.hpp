@@ -34,7 +34,9 @@ class PackedExamples {
     template <class T>
     void fill(const Selection& examples, const Encoding& encoding);
     template <class T>
-    void compress(const Selection& examples);
+    void compress(const Selection& examples, const Encoding& encoding);
+    template <class T>
+    void set_terms(const Encoding& encoding);
     template <class T>
     void gather_blocks(const PackedExamples& from, const std::int64_t* index);
     template <class T>
@@ -42,7 +44,7 @@ class PackedExamples {
 
     PackedView view_{};
     double cost_ = 1.0;
-    Buffer<unsigned char> inputs_, categories_, weights_, values_, norms_;
+    Buffer<unsigned char> inputs_, categories_, weights_, values_, terms_;
     Buffer<std::uint32_t> bits_;
     Buffer<std::int32_t> columns_;
     Buffer<std::int64_t> starts_;

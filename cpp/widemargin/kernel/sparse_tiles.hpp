@@ -1,5 +1,6 @@
 // Rows of the kernel for sparse examples, in tiles. Squared distances come from inner products,
 //     ||x - x'||^2 = ||x||^2 + ||x'||^2 - 2 x.x'
+// Where that cancels, and the kernel can tell, they are sums of squared differences.
 #pragma once
 
 #include "widemargin/base/vector.hpp"
@@ -45,14 +46,65 @@ template <class T>
     }
 }
 
+// A squared distance below this fraction of the two squared norms has lost its last digits: its
+// relative error may exceed 2^-18 (float) or 2^-33 (double).
+template <class T>
+constexpr T kCancelled = sizeof(T) == 8 ? T{0x1p-20} : T{0x1p-6};
+
+// ||x - x'||^2 from the differences, in the order of the columns.
+template <class T>
+T squared_difference(const PackedView& a, std::size_t l, const PackedView& b, std::size_t m) {
+    const T *x = static_cast<const T*>(a.values), *z = static_cast<const T*>(b.values);
+    std::int64_t i = a.starts[l], k = b.starts[m];
+    const std::int64_t end = a.starts[l + 1], stop = b.starts[m + 1];
+    double sum = 0.0;
+    while (i < end || k < stop) {
+        const bool mine = k == stop || (i < end && a.columns[i] <= b.columns[k]);
+        const bool yours = i == end || (k < stop && b.columns[k] <= a.columns[i]);
+        double difference = 0.0;
+        if (mine) difference += static_cast<double>(x[i++]);
+        if (yours) difference -= static_cast<double>(z[k++]);
+        sum += difference * difference;
+    }
+    return static_cast<T>(sum);
+}
+
+// Squared distances of one row and one block from their inner products.
+template <class T>
+[[gnu::always_inline]] inline void sparse_distances(const PackedView& x, std::size_t block,
+                                                    const PackedView& from, std::size_t row,
+                                                    T (&sum)[kBlock]) {
+    constexpr std::size_t n = kLanes<T>;
+    const T* terms = static_cast<const T*>(x.terms) + block * kBlock;
+    const T term = static_cast<const T*>(from.terms)[row];
+    for (std::size_t p = 0; p < kBlockRegisters<T>; ++p) {
+        const Real<T> both = load_lanes(terms + p * n) + term;
+        const Real<T> distance = both - T{2} * load_lanes(sum + p * n);
+        store_lanes(sum + p * n, larger<T>(distance, Real<T>{}));
+    }
+    if (!x.cancels) return;
+    for (std::size_t e = 0; e < kBlock && block * kBlock + e < x.count; ++e) {
+        const bool kept = sum[e] >= kCancelled<T> * (terms[e] + term);  // false for NaN
+        if (!kept) sum[e] = squared_difference<T>(x, block * kBlock + e, from, row);
+    }
+}
+
+// Inner products of centred examples from those of what is stored.
+template <class T>
+[[gnu::always_inline]] inline void add_terms(const PackedView& x, std::size_t block,
+                                             const PackedView& from, std::size_t row,
+                                             T (&sum)[kBlock]) {
+    const T* terms = static_cast<const T*>(x.terms) + block * kBlock;
+    const T term = static_cast<const T*>(from.terms)[row];
+    for (std::size_t e = 0; e < kBlock; ++e) sum[e] += terms[e] + term;
+}
+
 template <class T, KernelName name>
 void sparse_rows(const KernelFunction& kernel, const RowList& rows, const PackedView& x,
                  const RowUse& use) {
     constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
     Vector<T> zeros(x.width * kSparseRows);
     T* panel = zeros.data();
-    const T* norms = static_cast<const T*>(x.norms);
-    const T* row_norms = static_cast<const T*>(rows.from->norms);
     const auto begin = static_cast<std::int64_t>(use.first);
     const auto end = static_cast<std::int64_t>(use.last);
     for (std::size_t first = 0; first < rows.count; first += kSparseRows) {
@@ -68,15 +120,15 @@ void sparse_rows(const KernelFunction& kernel, const RowList& rows, const Packed
             alignas(kRegisterBytes) T dot[kSparseRows][kBlock];
             sparse_products<T>(x, block, panel, dot);
             for (std::size_t r = 0; r < valid; ++r) {
+                const auto row = static_cast<std::size_t>(rows.index[first + r]);
+                if constexpr (pairing_of(name) == Pairing::squared_distance) {
+                    sparse_distances<T>(x, block, *rows.from, row, dot[r]);
+                } else if (x.terms) {
+                    add_terms<T>(x, block, *rows.from, row, dot[r]);
+                }
                 Real<T> k[P];
                 for (std::size_t p = 0; p < P; ++p) {
-                    k[p] = load_lanes(dot[r] + p * n);
-                    if constexpr (name == KernelName::rbf) {
-                        const Real<T> both = load_lanes(norms + block * kBlock + p * n) +
-                                             row_norms[rows.index[first + r]];
-                        k[p] = larger<T>(both - T{2} * k[p], Real<T>{});
-                    }
-                    k[p] = finish<T, name>(k[p], kernel);
+                    k[p] = finish<T, name>(load_lanes(dot[r] + p * n), kernel);
                 }
                 use_row<T>(k, first + r, rows.count, block, use);
             }

@@ -23,8 +23,30 @@ constexpr std::size_t kSparseRows = 32;  // rows computed together if examples a
 
 enum class KernelName { linear, poly, rbf, sigmoid };
 
-// linear  x.x'       poly  (gamma x.x' + coef0)^degree
-// rbf  exp(-gamma ||x - x'||^2)     sigmoid  tanh(gamma x.x' + coef0)
+// What a kernel is a function of: x.x' or ||x - x'||^2.
+enum class Pairing { product, squared_distance };
+
+struct KernelEntry {
+    const char* text;
+    KernelName name;
+    Pairing pairing;
+};
+
+constexpr KernelEntry kKernels[] = {
+    {"linear", KernelName::linear, Pairing::product},     // x.x'
+    {"poly", KernelName::poly, Pairing::product},         // (gamma x.x' + coef0)^degree
+    {"rbf", KernelName::rbf, Pairing::squared_distance},  // exp(-gamma ||x - x'||^2)
+    {"sigmoid", KernelName::sigmoid, Pairing::product},   // tanh(gamma x.x' + coef0)
+};
+
+// At compile time only, so that no instruction set leaves a copy of it.
+consteval Pairing pairing_of(KernelName name) {
+    for (const KernelEntry& entry : kKernels) {
+        if (entry.name == name) return entry.pairing;
+    }
+    throw "a kernel is missing in kKernels";
+}
+
 struct KernelFunction {
     KernelName name;
     double gamma;
@@ -35,13 +57,15 @@ struct KernelFunction {
 // Examples in blocks of 16, inputs outside and examples inside: [block][input][16], so that one
 // register holds one input of many examples. Copies of example 0 fill up the last block.
 //
-// For rbf the squared distance is a sum of three terms, each exact for equal inputs:
+// A squared distance is a sum of three terms, each exact for equal inputs:
 //   inputs    sum_j (x_j - x'_j)^2
 //   bits      weight * (number of bits that differ): two-valued inputs of one scale
 //   groups    w + w' where the categories differ: two-valued inputs that exclude each other
-// Sparse examples have only the first, as compressed rows with their squared norms.
+// Sparse examples are compressed rows s of what is stored, and a term of each example:
+//   distances   ||s - s'||^2 = t + t' - 2 s.s'   with t = ||s||^2
+//   products    (s - c).(s' - c) = s.s' + t + t' with t = ||c||^2 / 2 - s.c, if there is a centre c
 struct PackedView {
-    bool double_precision;  // of inputs, weights, values and norms; otherwise float
+    bool double_precision;  // of inputs, weights, values and terms; otherwise float
     std::size_t count;
 
     const void* inputs;
@@ -58,7 +82,8 @@ struct PackedView {
     const void* values;  // sparse only; otherwise null
     const std::int32_t* columns;
     const std::int64_t* starts;
-    const void* norms;
+    const void* terms;  // t of each example; null for products without a centre
+    bool cancels;       // whether t + t' - 2 s.s' may cancel by more than the kernel tolerates
 };
 
 // Some examples in the role of rows of the kernel matrix.

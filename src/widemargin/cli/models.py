@@ -13,7 +13,7 @@ from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.perceptrons.sgd_svm import SGDSVC
 from widemargin.svm.svc import SVC, NuSVC
 
-__all__ = ["MODELS"]
+__all__ = ["MODELS", "new_model"]
 
 MODELS: dict[str, type[Any]] = {
     "perceptron": Perceptron,
@@ -29,3 +29,14 @@ MODELS: dict[str, type[Any]] = {
     "svc": SVC,
     "nu-svc": NuSVC,
 }
+
+
+def new_model(name: str) -> Any:
+    """The model called `name` with the defaults of the command line: inputs are standardised.
+
+    The classes that replace those of scikit-learn leave inputs as they are, as scikit-learn does.
+    """
+    model = MODELS[name]()
+    if "scaling" in model.get_params() and model.scaling is None:
+        model.set_params(scaling="standard")
+    return model

@@ -195,11 +195,11 @@ def _train_on_table(
 
 def make_model(name: str, settings: Sequence[str], time_limit: float | None) -> Any:
     """The model called `name` with these settings, which are checked."""
-    from widemargin.cli.models import MODELS
+    from widemargin.cli.models import MODELS, new_model
 
     if name not in MODELS:
         raise ValueError(f"there is no model {name!r}; use one of {', '.join(MODELS)}")
-    estimator = MODELS[name]()
+    estimator = new_model(name)
     known = estimator.get_params()
     for setting in settings:
         key, equals, text = setting.partition("=")

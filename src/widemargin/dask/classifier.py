@@ -65,7 +65,8 @@ class HardMixtureClassifier(ClusterMixture, local.HardMixtureClassifier):
         at most this.
     scaling : {"standard", "minmax"} or None, default="minmax"
         How inputs are scaled for experts and gater: "minmax" to the range 0..1, "standard" to mean
-        0 and variance 1, None not at all. Sparse inputs are not centred, so their zeros stay zero.
+        0 and variance 1, None not at all. Inputs that are mostly zero are only divided, so that
+        sparse inputs stay sparse.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; experts must accept `sample_weight`.
     early_stopping : bool, default=False

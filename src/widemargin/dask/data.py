@@ -7,7 +7,6 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
-import scipy.sparse as sp
 from dask import delayed
 from sklearn.base import is_classifier
 
@@ -110,7 +109,6 @@ class Statistics:
     targets: Scaling | None  # of a regression
     classes: ArrayLike
     class_counts: ArrayLike
-    sparse: bool
 
     def scaled_inputs(self, scaling: Scaling) -> Scaling:
         """Statistics of the inputs after scaling."""
@@ -120,6 +118,7 @@ class Statistics:
         offset, scale = scaling.offset, scaling.scale
         return replace(
             seen,
+            centre=True,
             mean=(seen.mean - offset) / scale,
             variance=seen.variance / scale**2,
             low=(seen.low - offset) / scale,
@@ -143,8 +142,8 @@ def chunk_statistics(model: Any, X: Any, y: Any, weights: Any) -> Statistics | N
         y, w = y.reshape(len(y), -1), model._weights(X, y, weights)
         y = np.ascontiguousarray(y, dtype=np.float64)
         targets = Scaling.measured("standard", y, weights=w)
-    inputs = Scaling.measured("minmax", X)  # also has mean and variance
-    return Statistics(len(y), inputs, targets, classes, counts, sp.issparse(X))
+    inputs = Scaling.measured("minmax", X, centre="filled")  # also has mean and variance
+    return Statistics(len(y), inputs, targets, classes, counts)
 
 
 def merged(parts: Sequence[Statistics | None]) -> Statistics | None:

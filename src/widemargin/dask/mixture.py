@@ -200,8 +200,7 @@ class ClusterMixture(HardMixture):
         statistics = self._statistics(cluster, chunks)
         error_scale = self._take_statistics(statistics, flat=y.ndim == 1, resume=resume)
         if not resume:
-            scaling = replace(statistics.inputs, kind=self.scaling, centre=not statistics.sparse)
-            self._keep_scaling(scaling)
+            self._keep_scaling(replace(statistics.inputs, kind=self.scaling))
         gater = self._seeded_gater()
         weighted = sample_weight is not None or getattr(self, "class_weight", None) is not None
         kind, settings = self._settings(gater, weighted=weighted)

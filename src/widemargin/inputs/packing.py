@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.rows import as_rows, check_indices
+from widemargin.inputs.rows import as_rows, checked_rows
 from widemargin.inputs.scaling import Scaling
 
 __all__ = ["DENSITY_TO_PACK", "CoreRows", "RowLayout", "filled_fraction"]
@@ -74,8 +74,7 @@ class RowLayout:
         """Packs sparse rows, and dense rows with many zeros, if the caller wants these packed."""
         if not (sparse if sp.issparse(X) else dense):
             return cls(scaling, None)
-        check_indices(X)
-        filled = filled_fraction(X)
+        filled = filled_fraction(checked_rows(X))
         worth = sp.issparse(X) or bool(filled.mean() < DENSITY_TO_PACK)
         layout = cls(scaling, filled > 0.5 if worth else None)
         layout.filled = float(filled.mean())

@@ -29,14 +29,23 @@ def as_rows(X: ArrayLike) -> _core.Rows:
     )
 
 
-def check_indices(X: ArrayLike) -> None:
-    """Raises an error for column indices outside a sparse matrix, which crash SciPy."""
-    if sp.issparse(X):
-        as_rows(X)
+def checked_rows(X: ArrayLike) -> ArrayLike:
+    """Validated inputs in canonical form, see `canonical`, so that X means the same to all code.
+
+    Raises an error for column indices outside a sparse matrix, which crash SciPy.
+    """
+    if not sp.issparse(X):
+        return X
+    X = canonical(X)
+    as_rows(X)
+    return X
 
 
 def canonical(X: ArrayLike) -> ArrayLike:
-    """X with at most one stored entry per input; entries of the same input are added up."""
+    """X with at most one stored entry per input; entries of the same input are added up.
+
+    The columns of a row are in ascending order. X itself if that is so already, otherwise a copy.
+    """
     if not sp.issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
 
@@ -23,11 +24,19 @@ from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import as_rows, canonical
 
-__all__ = ["ROUNDING", "SCALING_CONSTRAINT", "Scaling", "extremes"]
+__all__ = [
+    "ROUNDING",
+    "SCALING_CONSTRAINT",
+    "Scaling",
+    "extremes",
+    "filled_columns",
+    "partly_scaled",
+]
 
 #: What scikit-learn's parameter validation is told about `scaling`.
 SCALING_CONSTRAINT: list[Any] = [StrOptions({"standard", "minmax"}), None]
 
+ROWS_AT_ONCE = 4096  # whose zeros are counted
 ROUNDING = 1e-12  # a spread below this fraction of the values is rounding: the column is constant
 
 Layer = tuple[NDArray[Any], NDArray[Any]]
@@ -49,9 +58,15 @@ class Scaling:
         Whether the statistics are final: more examples do not change them.
     low, high : ndarray of shape (n_features,) or None
         Smallest and largest values seen, for "minmax".
-    centre, divide : bool
-        Whether the offset is subtracted, and whether inputs are divided by the scale. With
-        ``centre=False`` zeros stay zero, and "minmax" divides by the largest absolute value.
+    centre : bool or "filled"
+        Whether the offset is subtracted. Without it zeros stay zero, and "minmax" divides by the
+        largest absolute value. "filled" subtracts it from columns that are mostly non-zero: then
+        sparse inputs stay sparse, dense ones are scaled in the same way, and no mean is further
+        from 0 than one standard deviation.
+    divide : bool
+        Whether inputs are divided by the scale.
+    filled : ndarray of shape (n_features,) or None
+        The fraction of non-zeros of each column, for ``centre="filled"``.
     """
 
     kind: str | None
@@ -61,14 +76,15 @@ class Scaling:
     fixed: bool = False
     low: FloatArray | None = None
     high: FloatArray | None = None
-    centre: bool = True
+    centre: bool | str = True
     divide: bool = True
+    filled: FloatArray | None = None
 
     # ------------------------------------------------------------------------------ construction
 
     @classmethod
     def empty(
-        cls, kind: str | None, width: int, *, centre: bool = True, divide: bool = True
+        cls, kind: str | None, width: int, *, centre: bool | str = True, divide: bool = True
     ) -> "Scaling":
         """Before any example was seen."""
         return cls(kind, np.zeros(width), np.ones(width), centre=centre, divide=divide)
@@ -81,7 +97,7 @@ class Scaling:
         order: IntArray | None = None,
         weights: FloatArray | None = None,
         *,
-        centre: bool = True,
+        centre: bool | str = True,
         divide: bool = True,
     ) -> "Scaling":
         """From examples: all rows of X, or those of `order`."""
@@ -102,13 +118,19 @@ class Scaling:
     # --------------------------------------------------------------------------- offset and scale
 
     @property
+    def centred(self) -> NDArray[np.bool_]:
+        """The columns from which the offset is subtracted."""
+        if self.centre == "filled" and self.filled is not None:
+            return np.asarray(self.filled > 0.5)
+        return np.full(len(self.mean), bool(self.centre))
+
+    @property
     def offset(self) -> FloatArray:
         """m: what is subtracted from the inputs."""
-        if self.kind is None or not self.centre:
+        if self.kind is None:
             return np.zeros_like(self.mean)
-        if self.kind == "standard":
-            return self.mean
-        return np.zeros_like(self.mean) if self.low is None else self.low
+        offset = self.mean if self.kind == "standard" else self.low
+        return np.zeros_like(self.mean) if offset is None else np.where(self.centred, offset, 0.0)
 
     @property
     def scale(self) -> FloatArray:
@@ -124,9 +146,9 @@ class Scaling:
             return np.ones_like(self.mean)
         else:
             size = np.maximum(np.abs(self.low), np.abs(self.high))
-            scale = self.high - self.low if self.centre else size.copy()
+            scale = np.where(self.centred, self.high - self.low, size)
         constant = scale <= ROUNDING * size
-        scale[constant] = np.where((scale > 0.0) & self.centre, size, 1.0)[constant]
+        scale[constant] = np.where((scale > 0.0) & self.centred, size, 1.0)[constant]
         return scale
 
     @property
@@ -168,7 +190,8 @@ class Scaling:
         low, high = None, None
         if self.kind == "minmax":
             low, high = extremes(X if len(order) == X.shape[0] else canonical(X)[order])
-        self.merge(Scaling(self.kind, mean, variance, total, low=low, high=high))
+        filled = filled_columns(X, order, weights) if self.centre == "filled" else None
+        self.merge(Scaling(self.kind, mean, variance, total, low=low, high=high, filled=filled))
         if before.weight > 0:
             for W, b in layers:
                 self.carry_over(W, b, before)
@@ -188,6 +211,9 @@ class Scaling:
                 f"column {np.argmin(np.isfinite(variance))} of X, counted from 0, holds values too "
                 "large: their squares overflow; divide it by a constant, or take logarithms"
             )
+        if more.filled is not None:
+            before = 0.0 if self.filled is None else self.filled
+            self.filled = (1.0 - share) * before + share * more.filled
         self.mean = self.mean + share * shift
         self.variance = variance
         self.weight += more.weight
@@ -200,6 +226,11 @@ class Scaling:
         seen = self if self.kind is not None else Scaling.measured("standard", X, order, weights)
         distance = seen.mean - self.offset
         return float(np.sum((seen.variance + distance**2) / self.scale**2))
+
+    def variance_of_entries(self) -> float:
+        """The variance of all entries of the scaled inputs together, for those seen."""
+        mean, variance = (self.mean - self.offset) / self.scale, self.variance / self.scale**2
+        return float(variance.mean() + mean.var())
 
     # ------------------------------------------------------------------------------------ weights
 
@@ -220,15 +251,57 @@ class Scaling:
     def transform(self, X: ArrayLike) -> ArrayLike:
         """A scaled copy of X, for models that cannot scale implicitly; X itself if kind is None.
 
-        Sparse inputs stay sparse if nothing is subtracted, see `centre`.
+        Sparse inputs stay sparse; columns from which something is subtracted are stored in full,
+        see `centre`.
         """
         if self.kind is None:
             return X
-        offset, scale = self.offset, self.scale
-        if sp.issparse(X) and not np.any(offset):
-            return X.multiply(1.0 / scale).tocsr().astype(X.dtype, copy=False)
-        dense = X.toarray() if sp.issparse(X) else X
-        return np.asarray((dense - offset) / scale).astype(X.dtype, copy=False)
+        return _scaled(X, self.offset, self.scale).astype(X.dtype, copy=False)
+
+
+def partly_scaled(
+    X: ArrayLike, offset: FloatArray, scale: FloatArray
+) -> tuple[ArrayLike, FloatArray]:
+    """Inputs s of float64 and a vector c, so that (x − offset)/scale = s − c.
+
+    c is the offset of the columns where it is at most one scale, so that nothing cancels in
+    s − c. The other columns hold at most half zeros, since zeros are at least one standard
+    deviation away from their mean; there s is centred. So sparse inputs stay sparse.
+    """
+    far = np.abs(offset) > scale
+    return _scaled(X, np.where(far, offset, 0.0), scale), np.where(far, 0.0, offset / scale)
+
+
+def _scaled(X: ArrayLike, offset: FloatArray, scale: FloatArray) -> ArrayLike:
+    """(X − offset)/scale in float64; sparse columns with an offset are stored in full."""
+    if not sp.issparse(X):
+        return np.asarray((X - offset) / scale)
+    X, full, count = canonical(X), np.flatnonzero(offset), X.shape[0]
+    starts, stored = X.indptr, X.data / scale[X.indices]
+    if not len(full):
+        return type(X)((stored, X.indices, starts), shape=X.shape)
+    kept = offset[X.indices] == 0
+    index = np.int32 if X.nnz + count * len(full) < 2**31 else np.int64
+    starts = np.concatenate([[0], np.cumsum(kept)])[starts].astype(index)
+    rest = type(X)((stored[kept], X.indices[kept], starts), shape=X.shape)
+    columns = (X[:, full].toarray() - offset[full]) / scale[full]
+    places = np.tile(full.astype(index), count)
+    starts = np.arange(0, columns.size + 1, len(full), dtype=index)
+    return rest + type(X)((columns.ravel(), places, starts), shape=X.shape)
+
+
+def filled_columns(X: ArrayLike, order: IntArray, weights: FloatArray | None) -> FloatArray:
+    """The fraction of non-zeros of each column, by weight."""
+    counted = np.zeros(X.shape[0])
+    counted[order] = 1.0 if weights is None else weights[order]
+    if sp.issparse(X):
+        X = canonical(X)
+        row_weights = np.repeat(counted, np.diff(X.indptr)) * (X.data != 0)
+        total = np.bincount(X.indices, row_weights, minlength=X.shape[1])
+    else:
+        batches = gen_batches(X.shape[0], ROWS_AT_ONCE)
+        total = np.sum([counted[rows] @ (X[rows] != 0) for rows in batches], axis=0)
+    return np.asarray(total / counted.sum())
 
 
 def extremes(X: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.rows import check_indices
+from widemargin.inputs.rows import checked_rows
 from widemargin.inputs.scaling import SCALING_CONSTRAINT
 
 __all__ = ["HatEncoder"]
@@ -112,7 +112,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_validated(self, X: ArrayLike) -> Self:
         """`fit` for inputs that another model of this package has validated."""
         self._validate_params()
-        check_indices(X)
+        X = checked_rows(X)
         self.n_features_in_ = X.shape[1]
         sample, width = X[:: max(1, X.shape[0] // SAMPLED_ROWS)], X.shape[1]
         self.knots_ = np.full((width, self.n_knots or 0), np.nan)
@@ -144,7 +144,7 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform_validated(self, X: ArrayLike) -> ArrayLike:
         """`transform` for inputs that another model of this package has validated."""
-        check_indices(X)
+        X = checked_rows(X)
         if sp.issparse(X):
             return self._transform_sparse(X)
         parts = [self._transform_dense(X[rows]) for rows in gen_batches(len(X), ROWS_PER_CHUNK)]

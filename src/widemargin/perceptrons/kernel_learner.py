@@ -17,6 +17,7 @@ from sklearn.utils import gen_batches
 from widemargin import _core, criteria
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_errors
+from widemargin.inputs.scaling import partly_scaled
 from widemargin.kernels import Inputs, Kernel
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples
@@ -25,6 +26,16 @@ from widemargin.training.outputs import evaluate
 EXAMPLES_PER_BLOCK = 256  # visited with their own kernel matrix
 VALUES_PER_CALL = 1 << 22  # of the kernel; more examples have smaller blocks
 ROWS_AT_ONCE = 4096  # of a kernel matrix, in memory
+
+
+def scaled_inputs(X: ArrayLike, offset: FloatArray | None, scale: FloatArray | None) -> Inputs:
+    """(X − offset)/scale for kernels; sparse examples stay sparse."""
+    if offset is None or scale is None:
+        return Inputs.of(X)
+    if not sp.issparse(X):
+        return Inputs.of((X - offset) / scale)
+    stored, subtracted = partly_scaled(X, offset, scale)
+    return Inputs.of(stored, -subtracted)
 
 
 def expand(kernel: Kernel, a: Inputs, b: Inputs, coefficients: FloatArray) -> FloatArray:

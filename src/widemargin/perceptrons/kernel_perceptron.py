@@ -19,9 +19,17 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.kernels import KERNELS, Inputs, Kernel
-from widemargin.perceptrons.kernel_learner import DualState, KernelLearner, Support, expand
+from widemargin.perceptrons.kernel_learner import (
+    DualState,
+    KernelLearner,
+    Support,
+    expand,
+    scaled_inputs,
+)
 from widemargin.theory import enclosing_ball
 from widemargin.training.control import interrupt_flag
 from widemargin.training.estimators import Examples, IterativeClassifier
@@ -42,9 +50,10 @@ class KernelPerceptron(IterativeClassifier):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel. A callable gets two sets of (scaled) examples and returns the matrix of kernel
-        values.
+    kernel : str or callable, default="rbf"
+        The kernel: a name from the table in `widemargin.kernels`, or "precomputed", when X is the
+        matrix of kernel values. A callable gets two sets of (scaled) examples and returns the
+        matrix of kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
         γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance), "auto" 1/n_features.
     degree : float, default=3
@@ -229,23 +238,18 @@ class KernelPerceptron(IterativeClassifier):
         self.feature_offset_ = self.feature_scale_ = None
         if self.kernel == "precomputed":
             return
+        warn_if_unscaled(self, X)
         scaling = Scaling.measured(self.scaling or "standard", X, examples.order, examples.weights)
-        mean, variance = scaling.mean, scaling.variance
-        if self.scaling is not None:
-            self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
-            mean = (mean - scaling.offset) / scaling.scale
-            variance = variance / scaling.scale**2
-        total = float(variance.mean() + mean.var())  # of all entries together
-        if isinstance(self.gamma, str):
-            spread = total if self.gamma == "scale" and total > 0 else 1.0
-            self.gamma_ = 1.0 / (X.shape[1] * spread)
+        if self.scaling is None:
+            scaling.centre = scaling.divide = False
         else:
-            self.gamma_ = float(self.gamma)
+            self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
+        self.gamma_ = resolve_gamma(self.gamma, X, scaling)
 
     def _inputs(self, X: ArrayLike) -> Inputs:
         if self.kernel == "precomputed":
             return Inputs.precomputed(X.toarray() if sp.issparse(X) else X)
-        return Inputs.of(X, self.feature_offset_, self.feature_scale_)
+        return scaled_inputs(X, self.feature_offset_, self.feature_scale_)
 
     def _kernel(self) -> Kernel:
         gamma = 1.0 if self.kernel == "precomputed" else self.gamma_

@@ -9,15 +9,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.criteria import Criterion
-from widemargin.inputs.rows import INPUTS, decision
+from widemargin.inputs.rows import INPUTS, checked_rows, decision
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.threads import thread_count
+from widemargin.perceptrons.feature_scaler import FeatureScaler
 from widemargin.perceptrons.linear_learner import LinearLearner, LinearState
 from widemargin.training.estimators import Examples, IterativeClassifier
 from widemargin.training.loop import CONVERGENCE
@@ -125,14 +126,14 @@ class LinearClassifier(IterativeClassifier):
         if self.feature_map is None:
             return X
         if fit:
-            self.feature_map_ = self._make_feature_map(sparse=sp.issparse(X)).fit(X)
-        return check_array(self.feature_map_.transform(X), **INPUTS)
+            self.feature_map_ = self._make_feature_map().fit(X)
+        return checked_rows(check_array(self.feature_map_.transform(X), **INPUTS))
 
-    def _make_feature_map(self, *, sparse: bool) -> Any:
+    def _make_feature_map(self) -> Any:
         if not isinstance(self.feature_map, str):
             return clone(self.feature_map)
         named = FEATURE_MAPS[self.feature_map](self._seed())
-        return make_pipeline(StandardScaler(with_mean=not sparse), named)
+        return make_pipeline(FeatureScaler(), named)
 
     def _scores(self, X: ArrayLike) -> FloatArray:
         X = self._map_features(X)

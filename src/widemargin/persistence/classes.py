@@ -19,6 +19,7 @@ _EXPORTS = {
     "widemargin.dask": "HardMixtureClassifier HardMixtureRegressor",
     "widemargin.mixtures": "EstimatorGater GaussianGater MLPGater UniformGater",
     "widemargin.mixtures.hard.experts": "ConstantExpert PlattExpert",
+    "widemargin.perceptrons.feature_scaler": "FeatureScaler",
     "widemargin.streaming": "Checkpoint",
     "widemargin.tables": "TextColumns",
 }

@@ -90,6 +90,11 @@ def save_libsvm(model: Any, path: PathLike) -> None:
             "LIBSVM's files hold one machine per pair of classes, not multi_class='ovr'; fit "
             "with multi_class='ovo'"
         )
+    if getattr(model, "scaling", None) is not None:
+        raise ValueError(
+            f"LIBSVM's files cannot hold scaling={model.scaling!r}; scale the inputs before fit, "
+            "for example in a pipeline, and use scaling=None"
+        )
     kernel, used = names[model.kernel]
     values = {"degree": model.degree, "gamma": float(model._gamma), "coef0": float(model.coef0)}
     coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_

@@ -1,16 +1,21 @@
 """Kernel machines that choose C, and γ if asked to, by validation."""
 
+import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.gamma import resolve_gamma
+from widemargin.inputs.unscaled import warn_if_unscaled
+from widemargin.kernels import UnscaledInputsWarning
 from widemargin.svm.classifier import KernelClassifier
-from widemargin.svm.kernel_source import resolve_gamma
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.svc import SVC
 from widemargin.svm.svr import SVR, KernelRegressor
+from widemargin.training.certified import WeightedExamples
 from widemargin.training.choice import ChosenMachine
 
 __all__ = ["SVCCV", "SVRCV"]
@@ -34,6 +39,7 @@ class ChosenKernelMachine(ChosenMachine):
         }
 
     def _candidates(self, X: ArrayLike) -> list[dict[str, Any]]:
+        warn_if_unscaled(self, X)  # once, not for each machine
         self.gammas_ = self._gammas(X)
         return [{"gamma": float(gamma)} for gamma in self.gammas_]
 
@@ -50,7 +56,18 @@ class ChosenKernelMachine(ChosenMachine):
                 )
         if choices.ndim > 1 or not choices.size:
             raise ValueError(f"gamma={self.gamma!r} must be one γ or a list of them")
-        return np.array([resolve_gamma(gamma, X) for gamma in choices])
+        scaling = self._measured_scaling(X, None)
+        return np.array([resolve_gamma(gamma, X, scaling) for gamma in choices])
+
+    def _scores_along(self, models: Sequence[Any], folds: Any) -> FloatArray:
+        with warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning):
+            return super()._scores_along(models, folds)
+
+    def _adopt(
+        self, chosen: Any, train: WeightedExamples, test: WeightedExamples | None = None
+    ) -> None:
+        with warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning):
+            super()._adopt(chosen, train, test)
 
     def _keep_scores(self, scores: FloatArray) -> None:
         self.scores_, self.validation_curve_ = scores, scores.mean(axis=-1)
@@ -86,8 +103,9 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         As in `SVC`. In the folds, `probability` is used only if there is a `scoring`.
     verbose, max_iter, decision_function_shape, break_ties, random_state, working_set_size :
         As in `SVC`, for each machine.
-    n_jobs, dtype, multi_class :
-        As in `SVC`, for each machine.
+    n_jobs, dtype, multi_class, scaling :
+        As in `SVC`, for each machine. In the folds, the examples left out do not count for the
+        scaling.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
 
@@ -157,6 +175,7 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         n_jobs: int | None = None,
         dtype: str = "auto",
         multi_class: str = "ovo",
+        scaling: str | None = None,
     ) -> None:
         self.Cs = Cs
         self.gamma = gamma
@@ -181,6 +200,7 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         self.n_jobs = n_jobs
         self.dtype = dtype
         self.multi_class = multi_class
+        self.scaling = scaling
 
     def _fold_parameters(self) -> dict[str, Any]:
         return {"probability": self.probability and self.scoring is not None}
@@ -209,8 +229,9 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         was scored out of it; then there must be a validation set, not folds.
     kernel, degree, coef0, tol, epsilon, shrinking, cache_size :
         As in `SVR`.
-    verbose, max_iter, working_set_size, n_jobs, dtype :
-        As in `SVR`, for each machine.
+    verbose, max_iter, working_set_size, n_jobs, dtype, scaling :
+        As in `SVR`, for each machine. In the folds, the examples left out do not count for the
+        scaling.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
 
@@ -275,6 +296,7 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         dtype: str = "auto",
+        scaling: str | None = None,
     ) -> None:
         self.Cs = Cs
         self.gamma = gamma
@@ -294,3 +316,4 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.dtype = dtype
+        self.scaling = scaling

@@ -153,7 +153,7 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
     def _weights_of_inputs(self) -> FloatArray:
         if self._n_rows == 1 or self._one_against_rest:
             return super()._weights_of_inputs()
-        found = [self.dual_coef_[:, part] @ self.support_vectors_[part] for part in self._parts]
+        found = [self._combined(part) for part in self._parts]
         return np.array([found[i][j - 1] + found[j][i] for i, j in self._pairs])
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
@@ -236,8 +236,7 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
         ) -> tuple[list[Solution], Callable[[IntArray], FloatArray]]:
             tasks, fold = self._tasks(y, weights, train), copy(self)
             solutions = self._solve(X, tasks, options, within)
-            found = self._assemble(y, tasks, solutions)
-            fold.__dict__.update(found, support_vectors_=self._vectors(X, found["support_"]))
+            fold.__dict__.update(self._expansion(X, y, tasks, solutions))
             return solutions, lambda test: fold._outputs(_safe_indexing(X, test))
 
         rows, scores, self.n_calibration_folds_, finish = calibration_scores(

@@ -8,6 +8,7 @@ import numpy as np
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows
+from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.svm.decomposition import Options, Solution, SolverState
 from widemargin.svm.solve import Task, resume, unsolved
 from widemargin.training.certified import Finish, ProblemSet, number_or_array
@@ -53,7 +54,10 @@ class KernelProblems(ProblemSet):
         self.tasks: list[Task] = machine._tasks(targets, weights, rows)
         self.initial: list[FloatArray] | None = None
         self.fold_seconds = 0.0  # that one more fit, on most of the examples, will take
-        machine._resolve_kernel(X, max(float(task.problem.upper.max()) for task in self.tasks))
+        if path is None or path.solver is None:  # once for all C of a path
+            warn_if_unscaled(machine, X)
+        upper = max(float(task.problem.upper.max()) for task in self.tasks)
+        machine._resolve_kernel(X, weights, upper)
 
     def resume(self, before: Mapping[str, Any]) -> bool:
         if "dual_coef_" not in before:
@@ -89,8 +93,8 @@ class KernelProblems(ProblemSet):
         return solutions
 
     def attributes(self, solutions: Sequence[Solution]) -> dict[str, Any]:
-        found: dict[str, Any] = self.machine._assemble(self.targets, self.tasks, solutions)
-        return {**found, "support_vectors_": self.machine._vectors(self.X, found["support_"])}
+        found: dict[str, Any] = self.machine._expansion(self.X, self.targets, self.tasks, solutions)
+        return found
 
     @property
     def finish_share(self) -> float:  # type: ignore[override]

@@ -6,9 +6,8 @@ computed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from numbers import Real
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +18,10 @@ from sklearn.utils.validation import _num_samples
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import as_rows
+from widemargin.inputs.scaling import partly_scaled
+from widemargin.kernels import DISTANCE_KERNELS
 
-__all__ = ["KernelSource", "resolve_gamma"]
+__all__ = ["KernelInputs", "KernelSource"]
 
 EXAMPLES_PER_CALL = 65_536  # whose outputs are computed at a time
 VALUES_PER_CALL = 1 << 24  # that a kernel function computes at a time
@@ -31,35 +32,19 @@ FLOAT32_ROUNDING = 6e-8
 FLOAT32_SQUARES = (1e-24, 1e24)  # norms whose square, and fractions of it, float32 can hold
 
 
-def resolve_gamma(gamma: float | str, X: ArrayLike) -> float:
-    """γ as scikit-learn defines it: "scale" is 1/(n_features · variance of X), "auto" 1/n_features.
+class KernelInputs(NamedTuple):
+    """Examples x − centre as the core takes them; the centre is None where it is 0."""
 
-    Examples
-    --------
-    >>> resolve_gamma("scale", np.array([[0.0, 2.0], [2.0, 0.0]]))
-    0.5
-    """
-    if gamma == "auto":
-        return float(1.0 / X.shape[1])
-    if gamma == "scale":
-        with np.errstate(over="ignore", invalid="ignore"):
-            if sp.issparse(X):
-                stored, size = X.data.astype(np.float64), X.shape[0] * X.shape[1]
-                variance = stored @ stored / size - (stored.sum() / size) ** 2
-            else:
-                variance = X.var(dtype=np.float64)
-        if not np.isfinite(variance):
-            raise ValueError(
-                "gamma='scale' needs the variance of X, whose squares overflow; scale the inputs"
-            )
-        return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
-    assert isinstance(gamma, Real)
-    return float(gamma)
+    x: ArrayLike
+    centre: FloatArray | None
 
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel with its parameters, precision and threads."""
+    """A kernel with its parameters, precision, threads, and what scales its inputs.
+
+    Examples come and go as the user gave them; only the core sees scaled ones.
+    """
 
     function: str | Callable[..., Any]
     gamma: float
@@ -67,10 +52,19 @@ class KernelSource:
     degree: int
     double_precision: bool | None = None  # None: only where float32 is not enough
     threads: int = 1
+    offset: FloatArray | None = field(default=None, compare=False)  # None: inputs as given
+    scale: FloatArray | None = field(default=None, compare=False)
 
     @property
     def named(self) -> bool:
         return isinstance(self.function, str) and self.function != "precomputed"
+
+    def inputs(self, X: ArrayLike) -> KernelInputs:
+        """Scaled examples. The same rule for dense and sparse X, so that sets can be mixed."""
+        if self.offset is None or self.scale is None:
+            return KernelInputs(X, None)
+        x, centre = partly_scaled(X, self.offset, self.scale)
+        return KernelInputs(x, None if self.function in DISTANCE_KERNELS else centre)
 
     def threads_for(self, X: ArrayLike, values: float) -> int:
         """How many threads are worth starting for this many kernel values."""
@@ -79,7 +73,7 @@ class KernelSource:
 
     def needs_double(self, X: ArrayLike, upper: float, tol: float) -> bool:
         """Whether rounding in float32 could hide a violation of tol."""
-        norm = float(row_norms(X, squared=True).max())
+        norm = float(row_norms(self.inputs(X).x, squared=True).max())
         largest = 1.0  # of |k(x, x')|
         with np.errstate(over="ignore"):
             if self.function == "linear":
@@ -90,10 +84,11 @@ class KernelSource:
         smallest_square, largest_square = FLOAT32_SQUARES
         return bool(not error <= tol or not smallest_square <= norm <= largest_square)
 
-    def over(self, X: ArrayLike, ids: IntArray) -> tuple[Any, FloatArray | None]:
+    def over(self, inputs: KernelInputs, ids: IntArray) -> tuple[Any, FloatArray | None]:
         """What the decomposition of these examples needs: examples, or rows and a diagonal."""
+        X = inputs.x
         if self.named:
-            (examples,) = self.pack([(as_rows(X), ids)])
+            (examples,) = self.pack([(as_rows(X), ids)], inputs.centre)
             return examples, None
         everything = len(ids) == _num_samples(X)
         if self.function == "precomputed":
@@ -125,16 +120,17 @@ class KernelSource:
         n = _num_samples(X)
         out = [np.zeros((n, len(coef))) for _ in parts]
         filled = [p for p, part in enumerate(parts) if part.stop > part.start]
-        rows = as_rows(X) if self.named and filled else None
+        support_inputs = self.inputs(vectors) if self.named and filled else None
         size = EXAMPLES_PER_CALL
         if not self.named:
             size = max(1, min(size, VALUES_PER_CALL // max(1, len(support))))
         for block in gen_batches(n, size) if filled else ():
             at = np.arange(block.start, block.stop)
-            if rows is not None:
-                sums = self._core_expand(rows, at, vectors, coef, [parts[p] for p in filled])
+            some = X if len(at) == n else _safe_indexing(X, at)
+            if support_inputs is not None:
+                chosen = [parts[p] for p in filled]
+                sums = self._core_expand(self.inputs(some), support_inputs, coef, chosen)
             else:
-                some = X if len(at) == n else _safe_indexing(X, at)
                 K = some[:, support] if self.function == "precomputed" else None
                 K = self._call(some, vectors) if K is None else K
                 sums = [K[:, parts[p]] @ coef[:, parts[p]].T for p in filled]
@@ -144,35 +140,34 @@ class KernelSource:
 
     def _core_expand(
         self,
-        rows: _core.Rows,
-        at: IntArray,
-        vectors: ArrayLike,
+        inputs: KernelInputs,
+        vectors: KernelInputs,
         coef: FloatArray,
         parts: Sequence[slice],
     ) -> list[FloatArray]:
-        support = as_rows(vectors)
-        work = vectors.shape[0] * len(at)
-        threads = self.threads_for(vectors, work)
+        rows, support, count = as_rows(inputs.x), as_rows(vectors.x), inputs.x.shape[0]
+        work = vectors.x.shape[0] * count
+        threads = self.threads_for(vectors.x, work)
         double = True if work < MAX_DOUBLE_VALUES else self.double_precision
         sets = [(support, np.arange(part.start, part.stop)) for part in parts]
-        *packed, x = self._pack([*sets, (rows, at)], double)
+        every = np.arange(count)
+        kernel = replace(self, double_precision=double)
+        *packed, x = kernel.pack([*sets, (rows, every)], inputs.centre)
         sums = []
         for part, examples in zip(parts, packed, strict=True):
-            out = np.empty((len(coef), len(at)))
+            out = np.empty((len(coef), count))
             some = np.ascontiguousarray(coef[:, part])
             _core.expand(examples, some, x, out, threads)
             sums.append(out.T)
         return sums
 
-    def pack(self, sets: list[tuple[_core.Rows, IntArray]]) -> list[_core.KernelExamples]:
-        """Sets of examples, prepared together in the precision of this kernel."""
-        return self._pack(sets, self.double_precision)
-
-    def _pack(
-        self, sets: list[tuple[_core.Rows, IntArray]], double: bool | None
+    def pack(
+        self, sets: list[tuple[_core.Rows, IntArray]], centre: FloatArray | None
     ) -> list[_core.KernelExamples]:
+        """Sets of `inputs`, prepared together in the precision of this kernel."""
         assert isinstance(self.function, str)
-        return _core.pack_examples(self.function, self.gamma, self.coef0, self.degree, double, sets)
+        numbers = self.gamma, self.coef0, self.degree
+        return _core.pack_examples(self.function, *numbers, self.double_precision, sets, centre)
 
     def _call(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
         """The matrix that a kernel function returns, checked."""

@@ -1,6 +1,7 @@
 """What the exact kernel machines share: parameters, inputs, and outputs in batches."""
 
 from collections.abc import Sequence
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,11 +12,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.rows import decision
+from widemargin.inputs.gamma import resolve_gamma
+from widemargin.inputs.rows import checked_rows, decision
+from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.kernels import KERNELS
 from widemargin.svm.decomposition import Options, Solution, SolverState
 from widemargin.svm.fit import KernelProblems
-from widemargin.svm.kernel_source import KernelSource, resolve_gamma
+from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import machine, svm_problem
 from widemargin.svm.solve import Task, solve_all
 from widemargin.training.certified import CertifiedMachine, Finish
@@ -38,6 +41,7 @@ CONSTRAINTS: dict[str, Any] = {
     "n_jobs": [Integral, None],
     "warm_start": ["boolean"],
     "dtype": [StrOptions({"auto", "float32", "float64"})],
+    "scaling": SCALING_CONSTRAINT,
 }
 
 
@@ -61,6 +65,8 @@ class KernelMachine(CertifiedMachine):
     dual_coef_: FloatArray
     intercept_: FloatArray
     shape_fit_: tuple[int, ...]  # of X; it begins with 0 when the training set is not known
+    feature_offset_: FloatArray | None = None  # also of models from files without scaling
+    feature_scale_: FloatArray | None = None
     _n_support: IntArray
 
     # ------------------------------------------------------------------- what models override
@@ -103,6 +109,19 @@ class KernelMachine(CertifiedMachine):
             "intercept_": np.array([intercept]),
             "_n_support": np.array([len(chosen)], dtype=np.int32),
         }
+
+    def _expansion(
+        self, X: ArrayLike, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
+    ) -> dict[str, Any]:
+        """The expansion with its support vectors, as the user gave them."""
+        found = self._assemble(y, tasks, solutions)
+        found["support_vectors_"] = self._vectors(X, found["support_"])
+        if self.kernel == "linear" and self.feature_offset_ is not None:
+            machine = copy(self)
+            machine.__dict__.update(found)  # f(x) = coef · (x − offset) + b
+            shift = machine._weights_of_inputs() @ self.feature_offset_
+            found["intercept_"] = found["intercept_"] - shift
+        return found
 
     def _same_problems(self, before: Any) -> bool:
         """Whether the fit that left these attributes had these problems, but for numbers."""
@@ -160,13 +179,15 @@ class KernelMachine(CertifiedMachine):
             raise ValueError(
                 f"kernel='precomputed' needs a square matrix of kernel values, got {X.shape}"
             )
+        if not callable(self.kernel):
+            X = checked_rows(X)
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (_num_samples(X),)
         return X, y
 
     def _check_inputs(self, X: ArrayLike) -> ArrayLike:
         if callable(self.kernel):
             return X
-        return validate_data(self, X, reset=False, **self._input_options)
+        return checked_rows(validate_data(self, X, reset=False, **self._input_options))
 
     @property
     def _input_options(self) -> dict[str, Any]:
@@ -177,13 +198,27 @@ class KernelMachine(CertifiedMachine):
             "order": "C",
         }
 
-    def _resolve_kernel(self, X: ArrayLike, upper: float) -> None:
-        """γ, and whether float32 is precise enough."""
-        self.gamma_ = 0.0
+    def _measured_scaling(self, X: ArrayLike, weights: FloatArray | None) -> Scaling | None:
+        """The scaling of the inputs; None if there is none."""
+        if self.scaling is None:
+            return None
+        if callable(self.kernel) or self.kernel == "precomputed":
+            raise ValueError(
+                f"scaling={self.scaling!r} needs a named kernel, not {self.kernel!r}; scale the "
+                "inputs before the kernel is computed, and use scaling=None"
+            )
+        return Scaling.measured(self.scaling, X, weights=weights)
+
+    def _resolve_kernel(self, X: ArrayLike, weights: FloatArray | None, upper: float) -> None:
+        """The scaling of the inputs, γ, and whether float32 is precise enough."""
+        self.gamma_, self.feature_offset_, self.feature_scale_ = 0.0, None, None
         self._double_precision = {"auto": None, "float32": False}.get(self.dtype, True)
+        scaling = self._measured_scaling(X, weights)
         if not self._kernel.named:
             return
-        self.gamma_ = resolve_gamma(self.gamma, X)
+        if scaling is not None:
+            self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
+        self.gamma_ = resolve_gamma(self.gamma, X, scaling)
         if self.gamma_ == 0 and self.kernel != "linear":
             raise ValueError(
                 f"gamma={self.gamma!r} makes every kernel value the same; use gamma > 0 or "
@@ -201,6 +236,8 @@ class KernelMachine(CertifiedMachine):
             int(self.degree),
             self._double_precision,
             self._threads,
+            self.feature_offset_,
+            self.feature_scale_,
         )
 
     @property
@@ -243,7 +280,15 @@ class KernelMachine(CertifiedMachine):
         return coef
 
     def _weights_of_inputs(self) -> FloatArray:
-        return np.asarray(self.dual_coef_ @ self.support_vectors_, dtype=np.float64)
+        return self._combined(slice(None))
+
+    def _combined(self, part: slice) -> FloatArray:
+        """The weights of the inputs as given that some support vectors make."""
+        coef, (x, centre) = self.dual_coef_[:, part], self._kernel.inputs(self.support_vectors_)
+        found = np.asarray(coef @ x[part], dtype=np.float64)
+        if centre is not None:
+            found = (found - coef.sum(axis=1, keepdims=True) * centre) / self.feature_scale_
+        return found
 
     @property
     def n_support_(self) -> IntArray:

@@ -38,8 +38,9 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
+    kernel : str or callable, default="rbf"
+        The kernel: a name from the table in `widemargin.kernels`, or "precomputed", when X is the
+        matrix of kernel values.
         A callable gets two sets of examples and returns the matrix of their kernel values; it is
         called for a few rows at a time. sigmoid is not positive definite, so its solution is only
         a stationary point.
@@ -79,6 +80,10 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
     dtype : {"auto", "float32", "float64"}, default="auto"
         The precision of the kernel values that the solver works with; the solution is verified in
         float64. "auto" uses float32 where that is faster and precise enough for `tol`.
+    scaling : {"standard", "minmax"} or None, default=None
+        How inputs are scaled before the kernel: "standard" gives every input mean 0 and variance
+        1, "minmax" maps its range to [0, 1], None leaves inputs as they are. Sparse inputs stay
+        sparse. It needs a named kernel.
 
     Attributes
     ----------
@@ -100,6 +105,9 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         0 if the fit converged, otherwise 1.
     gamma_ : float
         γ as used; 0 for a precomputed kernel or a callable.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,) or None
+        What is subtracted from the inputs, and what they are then divided by; None if they are
+        not scaled. `support_vectors_`, and `coef_` with `intercept_`, are of inputs as given.
     primal_objective_, dual_objective_, duality_gap_ : float
         The primal and the dual objective, between which the optimum lies, and their difference.
         The primal and the gap are infinite where an early stop left no time to measure them.
@@ -163,6 +171,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         n_jobs: int | None = None,
         warm_start: bool = False,
         dtype: str = "auto",
+        scaling: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -179,6 +188,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.dtype = dtype
+        self.scaling = scaling
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing
@@ -218,10 +228,10 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         return example_weights(X, y, sample_weight, None, None)
 
-    def _assemble(
-        self, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
+    def _expansion(
+        self, X: ArrayLike, y: FloatArray, tasks: Sequence[Task], solutions: Sequence[Solution]
     ) -> dict[str, Any]:
-        found = super()._assemble(y, tasks, solutions)
+        found = super()._expansion(X, y, tasks, solutions)
         return {**found, "offset_": -found["intercept_"]}
 
     def _check_targets(self, y_val: ArrayLike) -> ArrayLike:

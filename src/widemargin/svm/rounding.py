@@ -16,6 +16,7 @@ poly              p (D + 1) q^(p/2)             q^(p/2)                    q^(p/
 sigmoid           D √q,  4                      √q,  1                     1
 rbf, differences  2 √γ R + D/2 + γε, 1          1,  2 √γ R                 1
 rbf, norms        2 γ D n + D/2,  1             1,  2 γ D n                1
+rbf, mended       as norms, n at most 2²⁰/γ (float32: 2⁶/γ), where distances that cancel are exact
 given             0                             0                          largest √|k|
 ================  ============================  =========================  ==============
 
@@ -40,6 +41,7 @@ __all__ = ["UNIT", "KernelRounding", "Rounding"]
 UNIT = {False: 2.0**-24, True: 2.0**-53}  # u, of float32 and of float64
 RANGE = {False: 1e37, True: 1e307}  # beyond it, and below its inverse, numbers are not represented
 SMALLEST = {False: 2.0**-126, True: 2.0**-1022}  # normal numbers
+CANCELLED = {False: 2.0**-6, True: 2.0**-20}  # of the norms: smaller distances are summed exactly
 SAFETY = 2.0
 ROWS_AT_ONCE = 4096
 
@@ -96,9 +98,13 @@ class KernelRounding:
         The examples; they are not kept.
     single : bool
         Whether they may be stored in float32.
+    centre : ndarray of shape (n_features,), optional
+        What is subtracted from the examples in inner products.
     """
 
-    def __init__(self, kernel: KernelSource, X: ArrayLike, single: bool) -> None:
+    def __init__(
+        self, kernel: KernelSource, X: ArrayLike, single: bool, centre: FloatArray | None = None
+    ) -> None:
         self.kernel, self.width = kernel, X.shape[1]
         with np.errstate(over="ignore"):
             if sp.issparse(X):
@@ -106,6 +112,8 @@ class KernelRounding:
                 self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
             else:
                 self.norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+            if centre is not None:  # bounds the norm, and the terms of which products are made
+                self.norms = (np.sqrt(self.norms) + np.linalg.norm(centre)) ** 2
         self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
         if single and kernel.function == "rbf":
             self.reach = _reach(X, self.norms)
@@ -137,6 +145,8 @@ class KernelRounding:
                 A, B = np.stack([D * root, 4 * one], axis=1), np.stack([root, one], axis=1)
             else:
                 far = 2 * gamma * D * n
+                if layout["cancels"]:  # γ e^-γd d < 1, and d has lost few digits
+                    far = np.minimum(far, 2 * D / CANCELLED[double])
                 if not layout["sparse"]:
                     far = gamma * least + (0 * n if double else 2 * np.sqrt(gamma) * self.reach)
                 A, B = np.stack([far + D / 2, one], axis=1), np.stack([one, far], axis=1)

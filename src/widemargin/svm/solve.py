@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
-from widemargin.svm.kernel_source import KernelSource
+from widemargin.svm.kernel_source import KernelInputs, KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
 from widemargin.svm.problem import Problem, certify, feasible_start, machine
 from widemargin.svm.verification import Verifier
@@ -56,7 +56,7 @@ def solve_all(
     at_once = min(options.threads, len(tasks)) if small else 1
     if at_once > 1:
         options = options.shared(at_once)
-    run = _Run(X, kernel, tasks, options, watcher, state)
+    run = _Run(X, kernel.inputs(X), kernel, tasks, options, watcher, state)
     if control.limited:
         return _TimedRun(run, control, initial, at_once).solutions()
 
@@ -74,6 +74,7 @@ class _Run:
     """What the problems of one call of `solve_all` share."""
 
     X: ArrayLike
+    inputs: KernelInputs  # X as the kernel sees it
     kernel: KernelSource
     tasks: Sequence[Task]
     options: Options
@@ -114,14 +115,16 @@ class _Run:
         begin: FloatArray | None,
         as_seen: Callable[[Solution], Solution],
     ) -> Solution:
-        X, state, watcher, options = self.X, self.state, self.watcher, self.options
+        inputs, state, watcher, options = self.inputs, self.state, self.watcher, self.options
         source, diagonal, verifier = None, None, None
         if state is not None and state.kernel != kernel:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
-            source, diagonal = kernel.over(X, task.ids)
-            verifier = Verifier(kernel, X, task.ids, source, diagonal)
-        threads = kernel.threads_for(X, len(task.ids) ** 2) if kernel.named else options.threads
+            source, diagonal = kernel.over(inputs, task.ids)
+            verifier = Verifier(kernel, inputs, task.ids, source, diagonal)
+        threads = (
+            kernel.threads_for(self.X, len(task.ids) ** 2) if kernel.named else options.threads
+        )
         if control.left < SHORT_SECONDS and not options.working_set:
             options = replace(options, working_set=SHORT_WORKING_SET)
 
@@ -132,7 +135,7 @@ class _Run:
         return solve(
             source,
             task.problem,
-            replace(options, threads=min(options.threads, threads)),
+            replace(options, threads=threads),
             control,
             verifier,
             diagonal=diagonal,

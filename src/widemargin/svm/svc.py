@@ -33,8 +33,9 @@ class SVC(KernelClassifier):
     ----------
     C : float, default=1.0
         The weight of the errors: the bound of the coefficients α.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
+    kernel : str or callable, default="rbf"
+        The kernel: a name from the table in `widemargin.kernels`, or "precomputed", when X is the
+        matrix of kernel values.
         A callable gets two sets of examples and returns the matrix of their kernel values; it is
         called for a few rows at a time. sigmoid is not positive definite, so its solution is only
         a stationary point.
@@ -89,6 +90,10 @@ class SVC(KernelClassifier):
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are trained: one machine per pair, or one per class against the
         rest.
+    scaling : {"standard", "minmax"} or None, default=None
+        How inputs are scaled before the kernel: "standard" gives every input mean 0 and variance
+        1, "minmax" maps its range to [0, 1], None leaves inputs as they are. Sparse inputs stay
+        sparse. It needs a named kernel.
 
     Attributes
     ----------
@@ -119,6 +124,9 @@ class SVC(KernelClassifier):
         0 if the fit converged, otherwise 1.
     gamma_ : float
         γ as used; 0 for a precomputed kernel or a callable.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,) or None
+        What is subtracted from the inputs, and what they are then divided by; None if they are
+        not scaled. `support_vectors_`, and `coef_` with `intercept_`, are of inputs as given.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_problems,)
         The primal and the dual objective of each problem, between which the optimum lies, and
         their difference. The primal and the gap are infinite where an early stop left no time to
@@ -201,6 +209,7 @@ class SVC(KernelClassifier):
         warm_start: bool = False,
         dtype: str = "auto",
         multi_class: str = "ovo",
+        scaling: str | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -223,6 +232,7 @@ class SVC(KernelClassifier):
         self.warm_start = warm_start
         self.dtype = dtype
         self.multi_class = multi_class
+        self.scaling = scaling
 
 
 class NuSVC(KernelClassifier):
@@ -298,6 +308,7 @@ class NuSVC(KernelClassifier):
         warm_start: bool = False,
         dtype: str = "auto",
         multi_class: str = "ovo",
+        scaling: str | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -320,6 +331,7 @@ class NuSVC(KernelClassifier):
         self.warm_start = warm_start
         self.dtype = dtype
         self.multi_class = multi_class
+        self.scaling = scaling
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         weights = super()._weights(X, y, sample_weight)

@@ -38,8 +38,9 @@ class SVR(KernelRegressor):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        The kernel; see `widemargin.kernels`. With "precomputed", X is the matrix of kernel values.
+    kernel : str or callable, default="rbf"
+        The kernel: a name from the table in `widemargin.kernels`, or "precomputed", when X is the
+        matrix of kernel values.
         A callable gets two sets of examples and returns the matrix of their kernel values; it is
         called for a few rows at a time. sigmoid is not positive definite, so its solution is only
         a stationary point.
@@ -81,6 +82,10 @@ class SVR(KernelRegressor):
     dtype : {"auto", "float32", "float64"}, default="auto"
         The precision of the kernel values that the solver works with; the solution is verified in
         float64. "auto" uses float32 where that is faster and precise enough for `tol`.
+    scaling : {"standard", "minmax"} or None, default=None
+        How inputs are scaled before the kernel: "standard" gives every input mean 0 and variance
+        1, "minmax" maps its range to [0, 1], None leaves inputs as they are. Sparse inputs stay
+        sparse. It needs a named kernel.
 
     Attributes
     ----------
@@ -100,6 +105,9 @@ class SVR(KernelRegressor):
         0 if the fit converged, otherwise 1.
     gamma_ : float
         γ as used; 0 for a precomputed kernel or a callable.
+    feature_offset_, feature_scale_ : ndarray of shape (n_features,) or None
+        What is subtracted from the inputs, and what they are then divided by; None if they are
+        not scaled. `support_vectors_`, and `coef_` with `intercept_`, are of inputs as given.
     primal_objective_, dual_objective_, duality_gap_ : float
         The primal and the dual objective, between which the optimum lies, and their difference.
         The primal and the gap are infinite where an early stop left no time to measure them.
@@ -171,6 +179,7 @@ class SVR(KernelRegressor):
         n_jobs: int | None = None,
         warm_start: bool = False,
         dtype: str = "auto",
+        scaling: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -188,6 +197,7 @@ class SVR(KernelRegressor):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.dtype = dtype
+        self.scaling = scaling
 
 
 class NuSVR(KernelRegressor):
@@ -260,6 +270,7 @@ class NuSVR(KernelRegressor):
         n_jobs: int | None = None,
         warm_start: bool = False,
         dtype: str = "auto",
+        scaling: str | None = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -277,6 +288,7 @@ class NuSVR(KernelRegressor):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.dtype = dtype
+        self.scaling = scaling
 
     def _solve(
         self,

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin._typing import FloatArray, IntArray
 from widemargin.inputs.rows import as_rows
-from widemargin.svm.kernel_source import KernelSource
+from widemargin.svm.kernel_source import KernelInputs, KernelSource
 from widemargin.svm.problem import Problem, doubtful
 from widemargin.svm.rounding import UNIT, KernelRounding, Rounding
 from widemargin.training.control import Control
@@ -36,8 +36,8 @@ class Verifier:
     ----------
     kernel : KernelSource
         The kernel.
-    X : array-like
-        The inputs of all examples.
+    inputs : KernelInputs
+        All examples, as the kernel takes them.
     ids : ndarray of shape (n_examples,)
         Which of them are the examples of the problem.
     source : _core.KernelExamples or callable
@@ -49,15 +49,17 @@ class Verifier:
     def __init__(
         self,
         kernel: KernelSource,
-        X: ArrayLike,
+        inputs: KernelInputs,
         ids: IntArray,
         source: Any,
         diagonal: FloatArray | None,
     ) -> None:
-        self.kernel, self.X, self.ids, self.source = kernel, X, ids, source
+        self.kernel, self.ids, self.source = kernel, ids, source
+        self.X, self.centre = inputs
         if diagonal is None:
-            some = X if len(ids) == X.shape[0] else X[ids]
-            self.of_kernel = KernelRounding(kernel, some, not source.double_precision)
+            some = self.X if len(ids) == self.X.shape[0] else self.X[ids]
+            single = not source.double_precision
+            self.of_kernel = KernelRounding(kernel, some, single, self.centre)
             self.rounding = self.of_kernel.of(source)
         else:
             zero = np.zeros((len(ids), 1))
@@ -124,7 +126,7 @@ class Verifier:
         parts, batches = _pieces(support, SUPPORT_PER_SUM), _pieces(rows, EXAMPLES_PER_CALL)
         x, n = as_rows(self.X), len(parts)
         double = replace(self.kernel, double_precision=True)
-        packed = double.pack([(x, self.ids[some]) for some in parts + batches])
+        packed = double.pack([(x, self.ids[some]) for some in parts + batches], self.centre)
         additions = min(len(support), SUPPORT_PER_SUM) + n
         bounds = self.of_kernel.of(packed[0]).of_sum(coef, additions)
         threads = self.kernel.threads_for(self.X, len(support) * len(rows))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import counted_rows, example_weights
-from widemargin.inputs.rows import INPUTS, check_indices
+from widemargin.inputs.rows import INPUTS, checked_rows
 from widemargin.schedules import Schedule, make_schedule
 from widemargin.training.control import interrupt_flag
 from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
@@ -266,12 +266,9 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
     def _check_X(self, X: ArrayLike, y: ArrayLike = "no_validation", *, reset: bool = False) -> Any:
         """Validated inputs, or inputs and targets."""
         if isinstance(y, str):
-            X = validate_data(self, X, reset=reset, **INPUTS)
-            check_indices(X)
-            return X
+            return checked_rows(validate_data(self, X, reset=reset, **INPUTS))
         X, y = validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
-        check_indices(X)
-        return X, y
+        return checked_rows(X), y
 
     def _schedule(self, *, online: bool = False) -> Schedule:
         """Of `fit`, or of `partial_fit`."""

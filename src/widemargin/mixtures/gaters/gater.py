@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_features, _num_samples, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import example_weights
-from widemargin.inputs.rows import INPUTS
+from widemargin.inputs.rows import INPUTS, checked_rows
 from widemargin.training.time_limit import share_of_time
 
 __all__ = [
@@ -273,7 +273,7 @@ class Gater(BaseEstimator):  # type: ignore[misc]
         return known == (n_experts, _num_features(X))
 
     def _inputs(self, X: ArrayLike, *, reset: bool = False) -> Any:
-        return validate_data(self, X, reset=reset, **INPUTS)
+        return checked_rows(validate_data(self, X, reset=reset, **INPUTS))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

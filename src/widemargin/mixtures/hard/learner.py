@@ -24,6 +24,7 @@ from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.threads import thread_count
+from widemargin.kernels import UnscaledInputsWarning
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import ExampleBlock, error_variances
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert, in_parallel
@@ -212,7 +213,8 @@ class MixtureLearner:
                     subset = Subset(X[rows], settings.labels[rows], own, int(seeds[k]), **kind)
                 yield delayed(fit_expert)(settings.expert, subset, former[k], shares[k])
 
-        with interrupt_flag() as interrupted:
+        quiet = warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning)
+        with quiet, interrupt_flag() as interrupted:
             return in_parallel(calls(interrupted), settings.n_jobs)
 
     def _experts(self, members: list[Any]) -> Experts:

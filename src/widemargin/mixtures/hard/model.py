@@ -13,7 +13,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
+from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.mixtures.gaters.estimator import EstimatorGater
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
@@ -32,7 +34,7 @@ from widemargin.mixtures.hard.tuning import (
     gater_candidates,
     is_tunable,
 )
-from widemargin.svm.kernel_source import resolve_gamma
+from widemargin.svm.machine import KernelMachine
 from widemargin.training.model import LOOP_CONSTRAINTS, Examples, IterativeModel
 from widemargin.training.time_limit import current_limit, share_of_time
 
@@ -118,8 +120,9 @@ class HardMixture(IterativeModel):
 
     def _learner(self, examples: Examples, *, resume: bool) -> MixtureLearner:
         if not resume:
-            sparse = sp.issparse(examples.X)
-            self._keep_scaling(Scaling.measured(self.scaling, examples.X, centre=not sparse))
+            self._keep_scaling(Scaling.measured(self.scaling, examples.X, centre="filled"))
+            if self.scaling is None and isinstance(self._expert_template(), KernelMachine):
+                warn_if_unscaled(self._expert_template(), examples.X)  # once for all experts
         examples.X = self._scaled(examples.X)
         if examples.X_val is not None:
             examples.X_val = self._scaled(examples.X_val)

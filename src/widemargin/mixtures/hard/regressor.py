@@ -68,7 +68,7 @@ class HardMixtureRegressor(HardMixture, IterativeRegressor):
     scaling : {"standard", "minmax"} or None, default="minmax"
         How inputs are scaled for experts and gater: "minmax" to the range 0..1, which suits
         Gaussian kernels on tables with indicators, "standard" to mean 0 and variance 1, None not
-        at all. Sparse inputs are not centred, so their zeros stay zero.
+        at all. Inputs that are mostly zero are only divided, so that sparse inputs stay sparse.
     early_stopping : bool, default=False
         Whether to keep the iteration with the lowest error on validation examples, and to stop
         when this error has not fallen by `tol` for `n_iter_no_change` iterations.

@@ -22,6 +22,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
@@ -29,7 +30,6 @@ from widemargin.mixtures.gaters.mlp import MLPGater
 from widemargin.mixtures.hard.experts import ConstantExpert, expert_outputs, in_parallel
 from widemargin.mixtures.hard.learner import MixtureLearner, MixtureSettings, OutOfTime
 from widemargin.mixtures.hard.targets import Targets
-from widemargin.svm.kernel_source import resolve_gamma
 from widemargin.svm.machine import KernelMachine
 from widemargin.svm.path import svm_path
 from widemargin.training.control import interrupt_flag
