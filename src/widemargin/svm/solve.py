@@ -263,7 +263,8 @@ def unsolved(problem: Problem, reason: str = "") -> Solution:
     biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
     if problem.kind == "c_svc":
         biases = np.array([np.sign(problem.upper @ problem.z)])
-    return Solution(beta, f, error, biases, np.inf, np.inf, -np.inf, reason)
+    dual = 0.0 if not np.any(beta) else -np.inf  # J(0) = 0
+    return Solution(beta, f, error, biases, np.inf, np.inf, dual, reason)
 
 
 def resume(
