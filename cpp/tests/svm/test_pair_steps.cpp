@@ -50,7 +50,7 @@ SubSolution solve_pairs(const Variables& x, const Doubles& k, double tol, std::i
     }
     return loops().solve_pairs({sizeof(T) == 8, tile.values.data(), tile.ready.data(),
                                 &TestTile<T>::fetch, &tile, n, tile.stride, x.two_sums, v.data(),
-                                x.above.data(), x.below.data(), diagonal.data(), beta.data(),
+                                -0.25, x.above.data(), x.below.data(), diagonal.data(), beta.data(),
                                 x.lo.data(), x.hi.data(), tol, max_steps});
 }
 
