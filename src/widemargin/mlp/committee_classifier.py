@@ -117,7 +117,7 @@ class CommitteeClassifier(IterativeClassifier):
         return learner
 
     def _trained_margin(self) -> float:
-        """β of the last fit. Files of version 1.1 and before hold only the geometric margin."""
+        """β of the last fit. Older model files hold only the geometric margin."""
         if "margin_" not in vars(self):
             return float(self.geometric_margin_ * np.sqrt(self._state["units"]) / 2.0)
         return self.margin_
