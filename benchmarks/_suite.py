@@ -1,4 +1,4 @@
-"""The classification tables of WIDEMARGIN_DATA, and two kinds of artificial ones, each with a split.
+"""Classification tables: those of WIDEMARGIN_DATA and artificial ones, each with a split.
 
 A table is split 70/30 by ``train_test_split(random_state=0, stratify=y)``, and at most 20,000
 training and 10,000 test rows are used. Defaults are chosen on validation rows: `validation` splits

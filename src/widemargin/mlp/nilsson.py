@@ -77,9 +77,9 @@ class NilssonMLPClassifier(CommitteeClassifier):
 
     Attributes
     ----------
-    margin_, geometric_margin_, learning_rate_, coefs_, intercepts_, encoder_, classes_, n_updates_ :
+    margin_, geometric_margin_, learning_rate_, coefs_, intercepts_, encoder_, classes_ :
         As in `SimpleMLPClassifier`; the output biases are 0.
-    history_, n_iter_, best_iter_, converged_, stop_reason_, fit_time_ :
+    n_updates_, history_, n_iter_, best_iter_, converged_, stop_reason_, fit_time_ :
         As in `SimpleMLPClassifier`.
 
     See Also
