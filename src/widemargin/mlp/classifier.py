@@ -47,8 +47,8 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
               + \frac\nu2 \sum_{k<D} \|W^k\|^2 \qquad (8.10)
 
     where μ and ν follow from `output_alpha`, `alpha` and `weight_decay`. With two classes there
-    is one output and :math:`y = \pm1`. With K > 2 classes there are K outputs, and :math:`y_k` is +1
-    for the example's class and −1 for the others. The criterion Q is one of
+    is one output and :math:`y = \pm1`. With K > 2 classes there are K outputs, and :math:`y_k`
+    is +1 for the example's class and −1 for the others. The criterion Q is one of
 
     ======================= ========================== =============================================
     `loss`                  two classes                K classes
