@@ -200,3 +200,42 @@ def test_values_that_overflow_name_their_column():
     X = np.array([[1.0, 1e200], [2.0, -1e200]])
     with pytest.raises(ValueError, match=r"column 1 of X.*overflow"):
         Scaling.measured("standard", X)
+
+
+# ------------------------------------------------------------------------- columns with two values
+
+
+def indicators(rows=200):
+    """The problem above, with a rare indicator, one of −1 and 3, and one with a third value."""
+    X, _ = problem(rows)
+    X[:, 5], X[:, 6], X[:, 7] = 0.0, -1.0, 0.0
+    X[::20, 5], X[::3, 6], X[::2, 7] = 1.0, 3.0, 5.0
+    X[-1, 7] = 2.0
+    return X
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=["dense", "CSR"])
+def test_two_values_are_divided_by_their_distance(layout):
+    X = indicators()
+    scaling, standard = (Scaling.measured(kind, layout(X)) for kind in ("auto", "standard"))
+    assert_array_equal(np.flatnonzero(scaling.two_valued), [3, 5, 6])
+    assert_array_equal(scaling.scale[[3, 5, 6]], [1.0, 1.0, 4.0])
+    assert_array_equal(scaling.offset, standard.offset)
+    others = [0, 1, 2, 4, 7]
+    assert_array_equal(scaling.scale[others], standard.scale[others])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=["dense", "CSR"])
+def test_two_values_in_pieces_are_those_of_all(layout):
+    X = indicators()
+    whole, pieces = Scaling.measured("auto", layout(X)), Scaling.empty("auto", X.shape[1])
+    for part in np.array_split(np.arange(len(X)), [1, 2, 50, 199]):
+        pieces.update(layout(X), part, None)
+    assert_array_equal(pieces.two_valued, whole.two_valued)
+    assert_allclose(pieces.scale, whole.scale, rtol=1e-9)
+
+
+def test_zero_between_two_stored_values_is_a_third():
+    X = sp.csr_array([[-1.0], [0.0], [2.0]])
+    assert not Scaling.measured("auto", X).two_valued[0]
+    assert Scaling.measured("auto", X[[0, 2]]).two_valued[0]

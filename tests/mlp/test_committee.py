@@ -22,7 +22,9 @@ every_model = pytest.mark.parametrize("name", MODELS)
 def test_it_learns_what_no_line_separates(classes, multi_class):
     X, y = rings(1000, classes=classes)
     names = np.array(["one", "three", "two", "zero"])[y]
-    clf = simple(n_units=100, max_iter=40, multi_class=multi_class).fit(X[:700], names[:700])
+    options = {"n_units": 100, "margin": 10.0, "max_iter": 40, "encoding": "hat"}
+    clf = simple(multi_class=multi_class, **options)
+    clf.fit(X[:700], names[:700])
     assert clf.score(X[:700], names[:700]) > 0.97
     assert clf.score(X[700:], names[700:]) > (0.9 if classes == 2 else 0.75)
     assert clf.decision_function(X).shape == ((1000,) if classes == 2 else (1000, 4))
@@ -39,7 +41,8 @@ def test_the_nilsson_mlp_learns_classes():
 @pytest.mark.parametrize("margin", ["auto", 3.0])
 def test_the_margin_of_the_votes(margin):
     clf = simple(margin=margin, max_iter=1).fit(X, Y)
-    beta = np.sqrt(40) if margin == "auto" else margin
+    beta = 0.2 * 40 if margin == "auto" else margin
+    assert clf.margin_ == pytest.approx(beta)
     assert clf.geometric_margin_ == pytest.approx(2 * beta / np.sqrt(40))
     assert clf.history_[0]["geometric_margin"] == clf.geometric_margin_
 

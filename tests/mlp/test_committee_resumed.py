@@ -105,6 +105,7 @@ def test_what_the_weights_belong_to_cannot_change(parameter, value):
 def test_partial_fit_in_pieces_is_one_pass(kind, units):
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)  # first weights depend on the mean of ‖x‖²
     options = {"scaling": None, "encoding": None, "shuffle": False, "learning_rate": 0.05}
+    options["margin"] = 5.0 if units == "simple" else 0.0  # "auto" depends on all the examples
     whole = model(units, max_iter=1, **options).fit(kind(unit), Y)
     pieces = model(units, **options)
     for part in np.split(np.arange(300), [10, 150, 151]):

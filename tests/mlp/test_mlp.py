@@ -298,7 +298,8 @@ def test_tol_stops_when_the_objective_rests():
 
 
 def test_history_of_an_epoch():
-    clf = classifier(loss="margin", output_alpha=20.0, margin=2.0).fit(X, RINGS)
+    clf = classifier(loss="margin", output_alpha=20.0, margin=2.0, batch_size=200)
+    clf.set_params(weight_decay=0.0).fit(X, RINGS)
     record = clf.history_[-1]
     norm = np.linalg.norm(clf.coefs_[-1])
     assert record["geometric_margin"] == pytest.approx(4.0 / norm, rel=1e-5)

@@ -11,6 +11,7 @@ from widemargin.datasets import fetch_connect4, fetch_forest
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 
 COMMON = {"learning_rate": "one_cycle", "tol": None, "random_state": 0, "n_jobs": 1}
+COMMON |= {"weight_decay": 0.0, "scaling": "standard"}
 
 
 def error(model, X, y):

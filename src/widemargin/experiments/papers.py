@@ -64,7 +64,10 @@ TABLE_7_1_STEPS: dict[str, dict[str, Any]] = {
     "Forest": {"learning_rate_init": 0.01, "max_iter": 60},
     "Connect-4": {"learning_rate_init": 0.003, "max_iter": 40},
 }
-SCHEDULE: dict[str, Any] = {"learning_rate": "one_cycle", "tol": None}
+SCHEDULE: dict[str, Any] = {
+    **{"learning_rate": "one_cycle", "tol": None},
+    **{"weight_decay": 0.0, "scaling": "standard"},
+}
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ def table_8_1(seeds: Iterable[int] = (0, 1, 2)) -> list[Result]:
     ]
     better = [
         SimpleMLPClassifier(n_committees=5, margin=60, learning_rate=0.003, max_iter=100),
-        SimpleMLPClassifier(n_committees=3, margin=60, dropout=0.25),
+        SimpleMLPClassifier(n_committees=3, margin=60, dropout=0.25, max_iter=40),
     ]
     better[0].set_params(encoding=HatEncoder(), scaling=None, init_scale=0.7)
     for model in better:

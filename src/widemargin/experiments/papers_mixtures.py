@@ -31,7 +31,8 @@ def _models() -> dict[str, list[Any]]:
     """The candidates for each model; validation rows choose among them."""
     svms = [SVC(C=10, gamma=32), SVC(C=100, gamma=16)]
     mlp = MLPClassifier((50,), activation="tanh", learning_rate="linear", tol=None)
-    mlp.set_params(learning_rate_init=0.005, max_iter=60)
+    mlp.set_params(learning_rate_init=0.005, max_iter=60, batch_size=200)
+    mlp.set_params(weight_decay=0.0, scaling="standard")
     best: dict[str, Any] = {"early_stopping": True, "n_jobs": -1}
     soft = MixtureOfExpertsClassifier(10, n_units=50, n_gater_units=150, batch_size=128)
     soft.set_params(schedule="one_cycle", learning_rate=0.01, max_iter=150, tol=None)

@@ -3,8 +3,12 @@ r"""Scaling of inputs that models apply without touching the data.
 .. math:: \hat x = (x - m)/s
 
 with an offset *m* and a scale *s* per column. ``"standard"`` takes the mean and the standard
-deviation, ``"minmax"`` the minimum and the range, so that inputs lie in [0, 1]. A linear layer of
-scaled inputs is a linear layer of the inputs as given, so sparse data stay sparse:
+deviation, ``"minmax"`` the minimum and the range, so that inputs lie in [0, 1]. ``"auto"`` is
+``"standard"`` but for columns with two values: these are centred, and divided by the distance of
+the values. A rare indicator divided by its small standard deviation would be huge where it is set.
+
+A linear layer of scaled inputs is a linear layer of the inputs as given, so sparse data stay
+sparse:
 
 .. math:: v \cdot \hat x + b = (v/s) \cdot x + (b - v \cdot (m/s))
 """
@@ -48,7 +52,7 @@ class Scaling:
 
     Attributes
     ----------
-    kind : {"standard", "minmax"} or None
+    kind : {"standard", "minmax", "auto"} or None
         How inputs are scaled; None leaves them as they are and measures nothing.
     mean, variance : ndarray of shape (n_features,)
         Of the examples seen; 0 and 1 before the first.
@@ -57,7 +61,7 @@ class Scaling:
     fixed : bool
         Whether the statistics are final: more examples do not change them.
     low, high : ndarray of shape (n_features,) or None
-        Smallest and largest values seen, for "minmax".
+        Smallest and largest values seen, for "minmax" and "auto".
     centre : bool or "filled"
         Whether the offset is subtracted. Without it zeros stay zero, and "minmax" divides by the
         largest absolute value. "filled" subtracts it from columns that are mostly non-zero: then
@@ -67,6 +71,8 @@ class Scaling:
         Whether inputs are divided by the scale.
     filled : ndarray of shape (n_features,) or None
         The fraction of non-zeros of each column, for ``centre="filled"``.
+    two_valued : ndarray of shape (n_features,) or None
+        Columns in which no value was seen but the smallest and the largest, for "auto".
     """
 
     kind: str | None
@@ -79,6 +85,7 @@ class Scaling:
     centre: bool | str = True
     divide: bool = True
     filled: FloatArray | None = None
+    two_valued: NDArray[np.bool_] | None = None
 
     # ------------------------------------------------------------------------------ construction
 
@@ -129,7 +136,7 @@ class Scaling:
         """m: what is subtracted from the inputs."""
         if self.kind is None:
             return np.zeros_like(self.mean)
-        offset = self.mean if self.kind == "standard" else self.low
+        offset = self.low if self.kind == "minmax" else self.mean
         return np.zeros_like(self.mean) if offset is None else np.where(self.centred, offset, 0.0)
 
     @property
@@ -140,8 +147,10 @@ class Scaling:
         """
         if self.kind is None or not self.divide:
             return np.ones_like(self.mean)
-        if self.kind == "standard":
+        if self.kind != "minmax":
             scale, size = np.sqrt(self.variance), np.abs(self.mean)
+            if self.two_valued is not None and self.low is not None and self.high is not None:
+                scale = np.where(self.two_valued, self.high - self.low, scale)
         elif self.low is None or self.high is None:
             return np.ones_like(self.mean)
         else:
@@ -187,11 +196,23 @@ class Scaling:
         before = replace(self)
         mean, variance = np.empty_like(self.mean), np.empty_like(self.mean)
         _core.moments(as_rows(X), order, weights, mean, variance)
-        low, high = None, None
-        if self.kind == "minmax":
-            low, high = extremes(X if len(order) == X.shape[0] else canonical(X)[order])
-        filled = filled_columns(X, order, weights) if self.centre == "filled" else None
-        self.merge(Scaling(self.kind, mean, variance, total, low=low, high=high, filled=filled))
+        low = high = two_valued = None
+        if self.kind != "standard":
+            some = canonical(X) if len(order) == X.shape[0] else canonical(X)[order]
+            low, high = extremes(some)
+            two_valued = _two_valued(some, low, high) if self.kind == "auto" else None
+        self.merge(
+            Scaling(
+                self.kind,
+                mean,
+                variance,
+                total,
+                low=low,
+                high=high,
+                filled=filled_columns(X, order, weights) if self.centre == "filled" else None,
+                two_valued=two_valued,
+            )
+        )
         if before.weight > 0:
             for W, b in layers:
                 self.carry_over(W, b, before)
@@ -218,8 +239,16 @@ class Scaling:
         self.variance = variance
         self.weight += more.weight
         if more.low is not None and more.high is not None:
-            self.low = more.low if self.low is None else np.minimum(self.low, more.low)
-            self.high = more.high if self.high is None else np.maximum(self.high, more.high)
+            seen = [part for part in (self, more) if part.low is not None]
+            self._merge_extremes(np.array([[part.low, part.high] for part in seen]), more)
+
+    def _merge_extremes(self, extremes: FloatArray, more: "Scaling") -> None:
+        """`extremes` are the smallest and largest values in each part, (parts, 2, n_features)."""
+        self.low, self.high = extremes[:, 0].min(axis=0), extremes[:, 1].max(axis=0)
+        if more.two_valued is not None:
+            before = True if self.two_valued is None else self.two_valued
+            same = (extremes == self.low) | (extremes == self.high)
+            self.two_valued = more.two_valued & before & same.all(axis=(0, 1))
 
     def mean_squared_norm(self, X: ArrayLike, order: IntArray, weights: FloatArray | None) -> float:
         """The mean of ‖x̂‖² over the examples seen; those given here, if nothing was measured."""
@@ -309,3 +338,13 @@ def extremes(X: ArrayLike) -> tuple[FloatArray, FloatArray]:
     some = canonical(X)
     low, high = min_max_axis(some, axis=0) if sp.issparse(some) else (some.min(0), some.max(0))
     return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+
+
+def _two_valued(X: ArrayLike, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Columns that hold only their smallest and their largest value."""
+    if not sp.issparse(X):
+        return np.asarray(((low == X) | (high == X)).all(axis=0))
+    between = (X.data != low[X.indices]) & (X.data != high[X.indices])
+    others = np.bincount(X.indices[between], minlength=X.shape[1])
+    others += (np.diff(X.tocsc().indptr) < X.shape[0]) & (low < 0.0) & (high > 0.0)  # zeros
+    return np.asarray(others == 0)

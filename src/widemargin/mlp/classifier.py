@@ -9,6 +9,7 @@ so the last hidden layer is the Φ of :math:`f(x) = w \cdot \Phi(x) + b`, and Φ
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from widemargin import criteria
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mlp.drop_in import DROP_IN_CONSTRAINTS, DropInNetwork
+from widemargin.mlp.model import Arguments
+from widemargin.mlp.network import Steps
 from widemargin.training.estimators import Examples, IterativeClassifier
 from widemargin.training.outputs import LogisticMixin
 
@@ -31,6 +34,10 @@ LOSSES: dict[str, Callable[[float], criteria.Criterion]] = {
 }
 
 
+STEPS_PER_EPOCH, SMALLEST_BATCH = 100, 16  # of batch_size="auto"
+MANY_INPUTS, FEW_ROWS = 20, 1000  # more inputs, or fewer examples, do not raise the weight decay
+
+
 class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
     r"""Multi-layer perceptron for classification.
 
@@ -39,9 +46,9 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
     .. math:: \frac1L \sum_l Q(y_l, f(x_l)) + \frac\mu2 \|W^D\|^2
               + \frac\nu2 \sum_{k<D} \|W^k\|^2 \qquad (8.10)
 
-    where μ and ν follow from `output_alpha` and `alpha`. With two classes there is one output and
-    :math:`y = \pm1`. With K > 2 classes there are K outputs, and :math:`y_k` is +1 for the
-    example's class and −1 for the others. The criterion Q is one of
+    where μ and ν follow from `output_alpha`, `alpha` and `weight_decay`. With two classes there
+    is one output and :math:`y = \pm1`. With K > 2 classes there are K outputs, and :math:`y_k`
+    is +1 for the example's class and −1 for the others. The criterion Q is one of
 
     ======================= ========================== =============================================
     `loss`                  two classes                K classes
@@ -69,7 +76,8 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         Weight decay of all layers, as in scikit-learn: ν = alpha / batch size. For
         ``solver="lbfgs"`` the batch is the whole training set, counted by its weights.
     batch_size : int or "auto", default="auto"
-        Examples per step. "auto" is 200, or all examples if there are fewer. With 1,
+        Examples per step. "auto" is 200 for 20,000 examples or more and in `partial_fit`. For fewer
+        it is a hundredth of them, but no less than 16, so that an epoch makes enough steps. With 1,
         ``solver="sgd"`` and ``momentum=0``, inputs that are zero cost nothing.
     learning_rate : {"constant", "invscaling", "linear", "cosine", "one_cycle"}, default="constant"
         Schedule of the step λ; see `widemargin.schedules.make_schedule`. The last three end at
@@ -116,9 +124,15 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         β of ``loss="margin"``.
     output_alpha : float or None, default=None
         Weight decay of the output layer: μ = output_alpha / batch size. None means `alpha`.
-    scaling : {"standard", "minmax"} or None, default="standard"
-        How inputs are scaled: to mean 0 and variance 1, to [0, 1], or not at all. The scaling is
-        part of the model; X is neither copied nor filled.
+    weight_decay : float, default=2.0
+        Weight decay of all layers that depends on the table. To that of `alpha` it adds
+        weight_decay min(d, 20) / (K max(L, 1000)), for L examples with d inputs in K classes.
+        Without it, small and noisy tables are learnt by heart. `partial_fit`, which does not know
+        L, leaves it out. With 0 the objective is scikit-learn's.
+    scaling : {"auto", "standard", "minmax"} or None, default="auto"
+        How inputs are scaled: to mean 0 and variance 1 ("standard"), to [0, 1], or not at all.
+        "auto" is "standard", except that inputs with two values are centred and divided by the
+        distance of the values. The scaling is part of the model; X is neither copied nor filled.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     dtype : {"float32", "float64"}, default="float32"
@@ -164,10 +178,10 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
     Notes
     -----
     Parameters have scikit-learn's names, order and defaults; those from `loss` on are additions.
-    Differences: inputs are scaled by default, the precision is float32, schedules hold for every
-    stochastic solver, and there is no ``learning_rate="adaptive"``. Weights of
-    examples are relative to their mean over the training set; scikit-learn's are relative to their
-    mean over a batch.
+    Differences: inputs are scaled and weights decay by default, batches are smaller for few
+    examples, the precision is float32, schedules hold for every stochastic solver, and there is no
+    ``learning_rate="adaptive"``. Weights of examples are relative to their mean over the training
+    set; scikit-learn's are relative to their mean over a batch.
 
     References
     ----------
@@ -190,6 +204,8 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         **DROP_IN_CONSTRAINTS,
         "loss": [StrOptions(set(LOSSES))],
         "margin": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "scaling": [StrOptions({"auto", "standard", "minmax"}), None],
     }
 
     def __init__(
@@ -221,7 +237,8 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         loss: str = "log_loss",
         margin: float = 1.0,
         output_alpha: float | None = None,
-        scaling: str | None = "standard",
+        weight_decay: float = 2.0,
+        scaling: str | None = "auto",
         class_weight: ArrayLike = None,
         dtype: str = "float32",
         time_limit: float | None = None,
@@ -253,6 +270,7 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         self.loss = loss
         self.margin = margin
         self.output_alpha = output_alpha
+        self.weight_decay = weight_decay
         self.scaling = scaling
         self.class_weight = class_weight
         self.dtype = dtype
@@ -271,6 +289,23 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
 
     def _criterion(self, examples: Examples) -> criteria.Criterion:
         return LOSSES[self.loss](self.margin)
+
+    def _auto_batch(self, examples: Examples) -> int:
+        most = super()._auto_batch(examples)
+        if examples.online:
+            return most
+        return min(most, max(SMALLEST_BATCH, len(examples.order) // STEPS_PER_EPOCH))
+
+    def _learner_arguments(self, examples: Examples, steps: Steps, resume: bool) -> Arguments:
+        if not examples.online:
+            inputs = min(examples.X.shape[1], MANY_INPUTS)
+            rows = max(len(examples.order), FEW_ROWS)
+            decay = self.weight_decay * inputs / (len(self.classes_) * rows)
+            steps = replace(steps, mu=steps.mu + decay, nu=steps.nu + decay)
+        return super()._learner_arguments(examples, steps, resume)
+
+    def _needed_epochs(self) -> float | None:
+        return 0.0 if self.weight_decay else super()._needed_epochs()
 
     def _n_network_outputs(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)

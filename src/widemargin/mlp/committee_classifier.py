@@ -1,5 +1,6 @@
 """The base of committees: encoding of inputs, first weights, outputs."""
 
+from abc import abstractmethod
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -24,7 +25,9 @@ __all__ = ["CommitteeClassifier"]
 
 AUTO_STEP = 0.08  # change of a unit's output for an example by one update on it
 MAX_INPUTS_WITH_HATS = 200  # of encoding="auto"
-AUTO_KNOTS = 16  # per input
+MAX_KNOTS = 16  # per input, of encoding="auto"
+MIN_KNOTS = 4  # for few rows
+ROOT_ROWS_PER_KNOT = 5.0  # L rows get sqrt(L) / 5 knots
 OPERATIONS_PER_SCORING_THREAD = 2_000_000  # products that make another thread worthwhile
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -50,6 +53,8 @@ class CommitteeClassifier(IterativeClassifier):
 
     _state: dict[str, Any]
     learning_rate_: float
+    margin_: float
+    geometric_margin_: float
 
     # --------------------------------------------------------------------- what a model provides
 
@@ -61,12 +66,16 @@ class CommitteeClassifier(IterativeClassifier):
         """How the core treats several classes."""
         return "binary" if self._outputs == 1 else "one_against_rest"
 
-    def _beta(self) -> float:
-        """The margin β."""
-        return 0.0
+    def _n_units(self) -> int:
+        """Units N of a committee."""
+        return int(self.n_units)
+
+    @abstractmethod
+    def _beta(self, rows: int | None) -> float:
+        """The margin β for this many examples; None if more will come (online learning)."""
 
     def _margin_unit(self) -> float:
-        return self._beta() or 1.0
+        return self._trained_margin() or 1.0
 
     def _options(self) -> dict[str, Any]:
         """Options of the learner that not every model has."""
@@ -75,7 +84,8 @@ class CommitteeClassifier(IterativeClassifier):
     # ------------------------------------------------------------------------------------ training
 
     def _learner(self, examples: Examples, *, resume: bool) -> CommitteeLearner:
-        examples.X = self._encoded(examples.X, fit=not resume)
+        rows = None if examples.online else len(examples.order)
+        examples.X = self._encoded(examples.X, fit=not resume, rows=rows)
         if examples.X_val is not None:
             examples.X_val = self._encoded(examples.X_val)
         seed = self._seed()
@@ -84,13 +94,15 @@ class CommitteeClassifier(IterativeClassifier):
         else:
             committees, divide = int(getattr(self, "n_committees", 1)), self.encoder_ is None
             scaling = Scaling.empty(self.scaling, examples.X.shape[1], divide=divide)
-            state = CommitteeState.zero(committees, self._outputs, int(self.n_units), scaling)
+            state = CommitteeState.zero(committees, self._outputs, self._n_units(), scaling)
+        automatic = resume and self.margin == "auto"
+        self.margin_ = self._trained_margin() if automatic else self._beta(rows)
         learner = CommitteeLearner(
             examples,
             state,
             units=self._unit,
             targets=self._targets(),
-            margin=self._beta(),
+            margin=self.margin_,
             seed=seed,
             n_jobs=self.n_jobs,
             visited=self._rows_done,
@@ -104,9 +116,16 @@ class CommitteeClassifier(IterativeClassifier):
             self.learning_rate_ = float(self.learning_rate)
         return learner
 
-    def _encoded(self, X: ArrayLike, *, fit: bool = False) -> ArrayLike:
+    def _trained_margin(self) -> float:
+        """β of the last fit. Older model files hold only the geometric margin."""
+        if "margin_" not in vars(self):
+            return float(self.geometric_margin_ * np.sqrt(self._state["units"]) / 2.0)
+        return self.margin_
+
+    def _encoded(self, X: ArrayLike, *, fit: bool = False, rows: int | None = None) -> ArrayLike:
+        """Encoded inputs; `fit` makes the encoder, for this many rows (None: more will come)."""
         if fit:
-            self.encoder_ = self._make_encoder(X)
+            self.encoder_ = self._make_encoder(X, rows)
             if isinstance(self.encoder_, HatEncoder):
                 self.encoder_.fit_validated(X)
             elif self.encoder_ is not None:
@@ -117,22 +136,26 @@ class CommitteeClassifier(IterativeClassifier):
             return self.encoder_.transform_validated(X)
         return check_array(self.encoder_.transform(X), **INPUTS)
 
-    def _make_encoder(self, X: ArrayLike) -> Any:
+    def _make_encoder(self, X: ArrayLike, rows: int | None) -> Any:
         if self.encoding is None:
             return None
         if not isinstance(self.encoding, str):
             return clone(self.encoding)
-        wide = self.encoding == "auto" and X.shape[1] > MAX_INPUTS_WITH_HATS
-        return HatEncoder(n_knots=None if wide else AUTO_KNOTS, scaling=self.scaling)
+        knots: int | None = MAX_KNOTS
+        if self.encoding == "auto" and X.shape[1] > MAX_INPUTS_WITH_HATS:
+            knots = None
+        elif self.encoding == "auto" and rows is not None:
+            knots = int(np.clip(np.sqrt(rows) / ROOT_ROWS_PER_KNOT, MIN_KNOTS, MAX_KNOTS))
+        return HatEncoder(n_knots=knots, scaling=self.scaling)
 
     def _rate(self) -> tuple[str, float, float, float]:
         return (self.schedule, self.learning_rate_, self.decay, self.power_t)
 
-    def _schedule(self, *, online: bool = False) -> Schedule:
+    def _schedule(self, epochs: int, *, online: bool = False) -> Schedule:
         if self.schedule == "auto":
             name = "constant" if online else "linear"
-            return make_schedule(name, self.learning_rate_, epochs=self.max_iter)
-        return super()._schedule(online=online)
+            return make_schedule(name, self.learning_rate_, epochs=epochs)
+        return super()._schedule(epochs, online=online)
 
     # ------------------------------------------------------------------------------------- results
 

@@ -127,7 +127,8 @@ class NetworkModel(IterativeModel):
 
     def _steps(self, examples: Examples) -> Steps:
         """Of a stochastic solver."""
-        batch = AUTO_BATCH if self.batch_size == "auto" else int(self.batch_size)
+        automatic = self.batch_size == "auto"
+        batch = self._auto_batch(examples) if automatic else int(self.batch_size)
         batch = min(batch, len(examples.order))
         weights, order = examples.weights, examples.order
         mean_weight = 1.0 if weights is None else float(weights[order].mean())
@@ -149,6 +150,10 @@ class NetworkModel(IterativeModel):
             mu=output,
             nu=hidden,
         )
+
+    def _auto_batch(self, examples: Examples) -> int:
+        """Examples per step of ``batch_size="auto"``."""
+        return AUTO_BATCH
 
     def _first_state(self, architecture: Architecture, steps: Steps) -> NetworkState:
         random = np.random.RandomState(self._seed())

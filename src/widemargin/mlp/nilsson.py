@@ -77,9 +77,9 @@ class NilssonMLPClassifier(CommitteeClassifier):
 
     Attributes
     ----------
-    geometric_margin_, learning_rate_, coefs_, intercepts_, encoder_, classes_, n_updates_ :
+    margin_, geometric_margin_, learning_rate_, coefs_, intercepts_, encoder_, classes_ :
         As in `SimpleMLPClassifier`; the output biases are 0.
-    history_, n_iter_, best_iter_, converged_, stop_reason_, fit_time_ :
+    n_updates_, history_, n_iter_, best_iter_, converged_, stop_reason_, fit_time_ :
         As in `SimpleMLPClassifier`.
 
     See Also
@@ -154,7 +154,7 @@ class NilssonMLPClassifier(CommitteeClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _beta(self) -> float:
+    def _beta(self, rows: int | None) -> float:
         return float(self.margin)
 
     def _learner(self, examples: Examples, *, resume: bool) -> CommitteeLearner:

@@ -14,10 +14,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin._typing import ArrayLike
 from widemargin.mlp.committee_classifier import CommitteeClassifier
+from widemargin.mlp.committee_state import UNITS_PER_PANEL
 
 __all__ = ["SimpleMLPClassifier"]
 
-AUTO_MARGIN = 1.0  # β/√N of margin="auto"
+AUTO_UNITS = 1024  # of all classes together, but at least one panel each
+# β/N of margin="auto": the first up to MANY_ROWS examples, then falling as 1/L to the second.
+WIDE_MARGIN, NARROW_MARGIN, MANY_ROWS = 0.2, 0.03, 20_000
+# max_iter="auto": as many epochs as visit AUTO_VISITS examples, between these numbers of epochs.
+AUTO_VISITS, MIN_EPOCHS, MAX_EPOCHS = 100_000, 30, 400
 
 
 class SimpleMLPClassifier(CommitteeClassifier):
@@ -37,10 +42,13 @@ class SimpleMLPClassifier(CommitteeClassifier):
 
     Parameters
     ----------
-    n_units : int, default=1000
+    n_units : int or "auto", default="auto"
         Number of units N of a committee. More units take longer and are better, until they overfit.
+        "auto" is 1,024 for two classes. With K more, the committees share as many: each has the
+        largest multiple of 64 that is at most 1024/K, but no less than 64.
     margin : float or "auto", default="auto"
-        β. A small margin overfits, a large one underfits. "auto" is √N.
+        β. A small margin overfits, a large one underfits. "auto" is 0.2 N for up to L = 20,000
+        examples. For more it falls as 1/L, to 0.03 N, which is also the margin of `partial_fit`.
     learning_rate : float or "auto", default="auto"
         Step λ of the first epoch. "auto" is :math:`0.08 / (\overline{\|x\|^2} + 1)`, so that an
         update changes the output of a unit for its example by about 0.08.
@@ -67,14 +75,16 @@ class SimpleMLPClassifier(CommitteeClassifier):
     fit_intercept : bool, default=True
         Whether to train b. (The biases of units are always trained.)
     encoding : {"auto", "hat"}, transformer or None, default="auto"
-        "hat" encodes inputs by `HatEncoder` and then centres its columns. "auto" does the same, but
-        without hats if there are more than 200 inputs. None uses the inputs as they are given.
+        "hat" encodes inputs by `HatEncoder`, with 16 knots, and then centres its columns. "auto"
+        does the same with fewer knots for few examples: √L/5, at least 4 and at most 16. If there
+        are more than 200 inputs, it makes no hats. None uses the inputs as they are given.
     scaling : {"standard", "minmax"} or None, default="standard"
         How inputs are scaled: to mean 0 and variance 1, to [0, 1], or not at all. With an encoding,
         numbers are scaled before they are encoded, and encoded columns are shifted but not divided.
         Sparse data stay sparse.
-    max_iter : int, default=40
-        Maximum number of epochs.
+    max_iter : int or "auto", default="auto"
+        Maximum number of epochs. "auto" is 30, or more for fewer than 3,333 examples: as many
+        epochs as visit 100,000 examples, at most 400.
     tol : float or None, default=None
         Training stops when the criterion has not fallen by `tol` below its best value for
         `n_iter_no_change` epochs; with early stopping, the validation error. None trains for
@@ -104,6 +114,8 @@ class SimpleMLPClassifier(CommitteeClassifier):
 
     Attributes
     ----------
+    margin_ : float
+        β.
     geometric_margin_ : float
         2β/√N, the margin in the space of the votes.
     learning_rate_ : float
@@ -142,12 +154,14 @@ class SimpleMLPClassifier(CommitteeClassifier):
     >>> from widemargin import SimpleMLPClassifier
     >>> X, y = make_moons(1000, noise=0.1, random_state=0)
     >>> clf = SimpleMLPClassifier(n_units=100, random_state=0).fit(X, y)
-    >>> clf.score(X, y) > 0.99, round(clf.geometric_margin_, 1)
-    (True, 2.0)
+    >>> clf.score(X, y) > 0.99, clf.margin_, round(clf.geometric_margin_, 1)
+    (True, 20.0, 4.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CommitteeClassifier._parameter_constraints,
+        "n_units": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "n_committees": [Interval(Integral, 1, None, closed="left")],
         "multi_class": [StrOptions({"best_other", "ovr"})],
@@ -164,7 +178,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
     def __init__(
         self,
         *,
-        n_units: int = 1000,
+        n_units: int | str = "auto",
         margin: float | str = "auto",
         learning_rate: float | str = "auto",
         schedule: str = "auto",
@@ -178,7 +192,7 @@ class SimpleMLPClassifier(CommitteeClassifier):
         fit_intercept: bool = True,
         encoding: Any = "auto",
         scaling: str | None = "standard",
-        max_iter: int = 40,
+        max_iter: int | str = "auto",
         tol: float | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
@@ -218,10 +232,24 @@ class SimpleMLPClassifier(CommitteeClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _beta(self) -> float:
-        if self.margin == "auto":
-            return float(AUTO_MARGIN * np.sqrt(self.n_units))
-        return float(self.margin)
+    def _n_units(self) -> int:
+        if self.n_units != "auto":
+            return int(self.n_units)
+        panels = AUTO_UNITS // (UNITS_PER_PANEL * self._outputs)
+        return int(UNITS_PER_PANEL * max(1, panels))
+
+    def _beta(self, rows: int | None) -> float:
+        if self.margin != "auto":
+            return float(self.margin)
+        fraction = NARROW_MARGIN
+        if rows is not None:
+            fraction = max(NARROW_MARGIN, WIDE_MARGIN * min(1.0, MANY_ROWS / rows))
+        return fraction * self._n_units()
+
+    def _max_epochs(self, rows: int) -> int:
+        if self.max_iter != "auto":
+            return int(self.max_iter)
+        return int(np.clip(AUTO_VISITS // rows, MIN_EPOCHS, MAX_EPOCHS))
 
     def _targets(self) -> str:
         if self._outputs > 1 and self.multi_class == "best_other":

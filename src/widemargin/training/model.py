@@ -77,6 +77,7 @@ class Examples:
     weights: FloatArray | None
     order: IntArray  # the examples to train on
     repeated: bool = True  # whether they are visited more than once
+    online: bool = False  # whether they are some of many, given to `partial_fit`
     X_val: ArrayLike | None = None
     y_val: FloatArray | None = None
     weights_val: FloatArray | None = None
@@ -202,14 +203,15 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         sample_weight: ArrayLike,
     ) -> Self:
         """Trains by the parameters of the loop, with callbacks, and keeps what was learnt."""
-        context = self._init_callback_context(max_subtasks=int(self.max_iter))
+        epochs = self._max_epochs(len(learner.order))
+        context = self._init_callback_context(max_subtasks=epochs)
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
         arguments = {"X": X, "y": y, "metadata": metadata}
         context.call_on_fit_task_begin(estimator=self, **arguments)
         needed = self._needed_epochs()
         plan = Plan(
-            max_iter=int(self.max_iter),
-            rate=self._schedule(),
+            max_iter=epochs,
+            rate=self._schedule(epochs),
             decay=needed is not None,
             needed=needed or 0.0,
             seed=self._seed() if self.shuffle else None,
@@ -243,7 +245,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         examples = self._examples(X, y, sample_weight, split=False)
         with interrupt_flag():
             learner = self._learner(examples, resume=not first)
-            schedule = self._schedule(online=True)
+            schedule = self._schedule(1, online=True)
             if schedule.epochs is not None:
                 raise ValueError(
                     f"the schedule {self._rate()[0]!r} ends after max_iter epochs, but partial_fit "
@@ -270,10 +272,14 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         X, y = validate_data(self, X, y, reset=reset, **INPUTS, **self._y_options)
         return checked_rows(X), y
 
-    def _schedule(self, *, online: bool = False) -> Schedule:
-        """Of `fit`, or of `partial_fit`."""
+    def _max_epochs(self, rows: int) -> int:
+        """Epochs of `fit` at most, for this many examples."""
+        return int(self.max_iter)
+
+    def _schedule(self, epochs: int, *, online: bool = False) -> Schedule:
+        """Of `fit`, with this many epochs, or of `partial_fit`."""
         name, rate, decay, power_t = self._rate()
-        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=int(self.max_iter))
+        return make_schedule(name, rate, decay=decay, power_t=power_t, epochs=epochs)
 
     def _examples(
         self,
@@ -288,7 +294,8 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         codes = self._encode(y)
         weights = self._weights(X, y, sample_weight)
         order = counted_rows(X.shape[0], weights)
-        examples = Examples(X, codes, weights, order, repeated=split and int(self.max_iter) > 1)
+        examples = Examples(X, codes, weights, order)
+        examples.repeated, examples.online = split and self.max_iter != 1, not split
         if validation is not None:
             examples.X_val, y_val, examples.weights_val = validation
             examples.y_val = self._encode(y_val)

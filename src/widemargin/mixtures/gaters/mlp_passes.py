@@ -57,7 +57,7 @@ def pass_over(copy: GaterCopy, examples: MixedExamples, span: EpochSpan) -> Gate
     """Visits the examples of a block once, in random order."""
     gater = deepcopy(copy.gater)
     learner = gater._learner(examples, resume=True)
-    plan = Plan(gater.max_iter, gater._schedule(), first_epoch=gater._epochs_done)
+    plan = Plan(gater.max_iter, gater._schedule(gater.max_iter), first_epoch=gater._epochs_done)
     epoch = gater._epochs_done + span.epoch
     order = epoch_order(learner.order, gater._seed() if gater.shuffle else None, epoch)
 
