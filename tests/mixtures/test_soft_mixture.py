@@ -149,6 +149,8 @@ def test_a_single_expert_is_a_multi_layer_perceptron(activation, target):
         one.set_params(criterion="mse")
     model = MLPRegressor if target == "values" else MLPClassifier
     options["alpha"] = 50 * 0.01  # networks divide it by the batch size
+    if model is MLPClassifier:
+        options |= {"weight_decay": 0.0, "scaling": "standard"}
     network = model(hidden_layer_sizes=(7,), solver="adamw", **options)
     start = clone(one).set_params(max_iter=1, learning_rate=1e-300).fit(X, y)
     network.set_params(max_iter=1, learning_rate_init=1e-300, warm_start=True).fit(X, y)

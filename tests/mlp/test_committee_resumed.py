@@ -140,12 +140,12 @@ def test_partial_fit_learns_from_a_stream():
 
 
 def encoding(monkeypatch, signals):
-    """Encoding inputs sends so many signals."""
-    transform = HatEncoder.transform_validated
+    """Encoding inputs for the first time sends so many signals."""
+    transform, waiting = HatEncoder.transform_validated, list(signals)
 
     def interrupted_transform(self, X):
-        for send in signals:
-            send()
+        while waiting:
+            waiting.pop()()
         return transform(self, X)
 
     monkeypatch.setattr(HatEncoder, "transform_validated", interrupted_transform)
@@ -166,10 +166,10 @@ def test_an_interrupt_while_inputs_are_encoded_keeps_a_model(ctrl_c, monkeypatch
 def test_a_second_interrupt_while_inputs_are_encoded_keeps_the_last_model(ctrl_c, monkeypatch):
     fresh, clf = simple(encoding="hat"), simple(encoding="hat").fit(X, Y)
     expected = clf.decision_function(X)
-    with monkeypatch.context() as patch:
-        encoding(patch, [ctrl_c, ctrl_c])
-        for model in (fresh, clf):
+    for committee in (fresh, clf):
+        with monkeypatch.context() as patch:
+            encoding(patch, [ctrl_c, ctrl_c])
             with pytest.raises(KeyboardInterrupt):
-                model.fit(X[:50], Y[:50])
+                committee.fit(X[:50], Y[:50])
     assert not hasattr(fresh, "classes_")
     assert_array_equal(clf.decision_function(X), expected)
