@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import check_labels
+from widemargin.inputs.rows import checked_rows
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.machine import LinearMachine
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
@@ -193,7 +194,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
             )
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
-        return X, y
+        return checked_rows(X), y
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         if self.multi_class == "crammer_singer":
@@ -313,7 +314,7 @@ class LinearSVR(CertifiedRegressor, LinearMachine):
 
     def _check_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
         X, y = validate_data(self, X, y, y_numeric=True, **self._input_options)
-        return X, np.asarray(y, dtype=np.float64)
+        return checked_rows(X), np.asarray(y, dtype=np.float64)
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         epsilon, intercept = float(self.epsilon), self._intercept

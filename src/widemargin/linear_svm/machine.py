@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.precision import far_columns, warn_of_lost_columns
-from widemargin.inputs.rows import decision
+from widemargin.inputs.rows import checked_rows, decision
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.linear_svm.fit import LinearPathState, LinearProblems
 from widemargin.linear_svm.inputs import LinearInputs
@@ -113,7 +113,7 @@ class LinearMachine(CertifiedMachine):
     # ---------------------------------------------------------------------------------- outputs
 
     def _check_inputs(self, X: ArrayLike) -> ArrayLike:
-        return validate_data(self, X, reset=False, **self._input_options)
+        return checked_rows(validate_data(self, X, reset=False, **self._input_options))
 
     def _outputs(self, X: ArrayLike) -> FloatArray:
         return decision(X, np.atleast_2d(self.coef_), self.intercept_, threads=self._threads)
