@@ -203,13 +203,13 @@ void test_cancelled(Random& random) {
         Data data = make_data(random, Kind::sparse, 90, false);
         for (double& value : data.x) value = std::round(8.0 * value) / 8.0;  // exact as floats
         for (std::size_t l = 0; l < data.count; l += 2)
-            data.at(l, 7) = double_precision ? 1e8 : 1e4;
+            data.at(l, 7) = double_precision ? 1e8 : 100.0;
         const Rows stored = data.sparse();
         const Order every = first_ones(data.count);
         const Selection all{&stored, every.data(), every.size()};
         Encoding encoding = choose_encoding(rbf, {all}, true);
         CHECK(encoding.sparse && encoding.cancels == double_precision,
-              "1e4 is no matter in double");
+              "100 does not matter in double");
         encoding.double_precision = double_precision;
         encoding.cancels = true;
         const PackedExamples packed(all, encoding);

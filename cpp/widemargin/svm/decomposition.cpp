@@ -18,6 +18,10 @@ constexpr double kTileOperations = 2e10;
 // tenth of a second.
 constexpr double kStepsTimesSize = 1e8;
 
+// Steps per variable of a working set before f is summed up anew. Steps that follow nothing but
+// rounding then end soon: they do not lower J.
+constexpr std::size_t kStepsPerVariable = 400;
+
 // A variable that was scaled is at its bound if it is within this relative distance of it.
 constexpr double kBoundTolerance = 1e-9;
 
@@ -195,8 +199,10 @@ void Decomposition::solve() {
     const std::size_t n = set_.size();
     const double tol = whole_set_ ? 0.5 * options_.tol
                                   : std::max(0.5 * options_.tol, kInnerFraction * violation_.worst);
-    auto most = n == 2 ? std::int64_t{1}
-                       : static_cast<std::int64_t>(kStepsTimesSize / static_cast<double>(n));
+    auto most = n == 2
+                    ? std::int64_t{1}
+                    : std::min(static_cast<std::int64_t>(kStepsPerVariable * n),
+                               static_cast<std::int64_t>(kStepsTimesSize / static_cast<double>(n)));
     if (options_.max_steps >= 0) most = std::min(most, options_.max_steps - steps_);
     RowCache* cache = whole_set_ || cache_.bytes() == 0 ? nullptr : &cache_;
     const std::int64_t made = set_.solve(x_, bias(), tol, most, cache, iterations_).steps;
