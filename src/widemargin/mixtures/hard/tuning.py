@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils.parallel import delayed
 
 from widemargin._typing import ArrayLike, FloatArray
@@ -279,6 +280,10 @@ def _path_errors(
     """Errors on the validation examples of a region, for each C, within its time."""
     if classes is not None and len(np.unique(region.labels)) == 1:
         models = [ConstantExpert().fit(region.X, region.labels)]
+    elif np.ndim(region.labels) == 2:  # several targets, a machine for each
+        machines = [MultiOutputRegressor(clone(machine).set_params(C=C)) for C in Cs]
+        with share_of_time(seconds):
+            models = [several.fit(region.X, region.labels, region.weights) for several in machines]
     else:
         options = {"estimator": machine, "sample_weight": region.weights}
         with share_of_time(seconds):
