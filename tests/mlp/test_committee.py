@@ -253,6 +253,6 @@ def test_forest():
     forest = fetch_forest(split="thesis")
     X, y = forest.X_train[:20_000], forest.y_train[:20_000]
     X_test, y_test = forest.X_test[:10_000], forest.y_test[:10_000]
-    committee = SimpleMLPClassifier(n_units=200, max_iter=10, random_state=0).fit(X, y)
+    committee = SimpleMLPClassifier(n_units=200, margin=14.0, max_iter=10, random_state=0).fit(X, y)
     line = MarginPerceptron(max_iter=10, tol=None, random_state=0).fit(X, y)
     assert committee.score(X_test, y_test) > line.score(X_test, y_test) + 0.07

@@ -30,10 +30,12 @@ class LinearSVCCV(ChosenMachine, LinearSVC):
         was scored out of it; then there must be a validation set, not folds.
     penalty, loss, dual, tol, multi_class, fit_intercept, intercept_scaling, class_weight :
         As in `LinearSVC`.
-    verbose, random_state, max_iter, scaling, n_jobs :
+    verbose, random_state, max_iter, scaling :
         As in `LinearSVC`, for each machine.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
+    n_jobs :
+        As in `LinearSVC`, for each machine.
 
     Attributes
     ----------
@@ -137,10 +139,12 @@ class LinearSVRCV(ChosenMachine, LinearSVR):
         was scored out of it; then there must be a validation set, not folds.
     epsilon, tol, loss, fit_intercept, intercept_scaling, dual :
         As in `LinearSVR`.
-    verbose, random_state, max_iter, scaling, n_jobs :
+    verbose, random_state, max_iter, scaling :
         As in `LinearSVR`, for each machine.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
+    n_jobs :
+        As in `LinearSVR`, for each machine.
 
     Attributes
     ----------

@@ -103,11 +103,11 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         As in `SVC`. In the folds, `probability` is used only if there is a `scoring`.
     verbose, max_iter, decision_function_shape, break_ties, random_state, working_set_size :
         As in `SVC`, for each machine.
+    time_limit : float or None, default=None
+        Seconds after which the search and the last fit stop. Each fit has a share of the time.
     n_jobs, dtype, multi_class, scaling :
         As in `SVC`, for each machine. In the folds, the examples left out do not count for the
         scaling.
-    time_limit : float or None, default=None
-        Seconds after which the search and the last fit stop. Each fit has a share of the time.
 
     Attributes
     ----------
@@ -229,11 +229,13 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         was scored out of it; then there must be a validation set, not folds.
     kernel, degree, coef0, tol, epsilon, shrinking, cache_size :
         As in `SVR`.
-    verbose, max_iter, working_set_size, n_jobs, dtype, scaling :
-        As in `SVR`, for each machine. In the folds, the examples left out do not count for the
-        scaling.
+    verbose, max_iter, working_set_size :
+        As in `SVR`, for each machine.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
+    n_jobs, dtype, scaling :
+        As in `SVR`, for each machine. In the folds, the examples left out do not count for the
+        scaling.
 
     Attributes
     ----------

@@ -252,7 +252,7 @@ class NuSVC(KernelClassifier):
         As in `SVC`.
     class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state :
         As in `SVC`.
-    working_set_size, time_limit, n_jobs, warm_start, dtype, multi_class :
+    working_set_size, time_limit, n_jobs, warm_start, dtype, multi_class, scaling :
         As in `SVC`.
 
     Attributes
