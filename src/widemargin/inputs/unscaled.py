@@ -35,7 +35,7 @@ def warn_if_unscaled(model: Any, X: ArrayLike) -> None:
     small = np.flatnonzero(varies & (VARIANCE_RATIO * spread < variance.max(initial=0.0)))
     if not len(small):
         return
-    large = np.flatnonzero(varies & (variance > VARIANCE_RATIO * spread[small].min()))
+    large = np.flatnonzero(varies & (variance > VARIANCE_RATIO * spread[small].max()))
     few, many = small[np.argsort(spread[small])], large[np.argsort(-variance[large])]
     warn_caller(
         f"{type(model).__name__} with kernel={model.kernel!r} hardly sees some inputs: the "
