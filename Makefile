@@ -16,11 +16,11 @@ run: $(VENV)/.installed
 
 # Before every commit: the linters, and all tests that are quick.
 check: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not data"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --max-worker-restart=0 -m "not slow and not data"
 
 # Everything. Tests of real data need the folder that WIDEMARGIN_DATA names.
 test: $(VENV)/.tested-with
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --max-worker-restart=0
 
 # Do the tests notice mistakes? Twenty lines of the solvers, each changed in turn.
 mutants: $(VENV)/.mutated-with
