@@ -49,7 +49,7 @@ CONTESTANTS = (
     ),
     Contestant(
         "Kernel Perceptron, RBF",
-        lambda: KernelPerceptron(max_iter=5, tol=None, random_state=0),
+        lambda: KernelPerceptron(max_iter=5, random_state=0),
         max_rows=10_000,
     ),
 )
