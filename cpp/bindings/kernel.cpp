@@ -8,24 +8,32 @@
 namespace widemargin {
 namespace {
 
-KernelFunction kernel_of(const std::string& name, double gamma, double coef0, int degree) {
+KernelFunction kernel_of(const std::string& text, double gamma, double coef0, int degree,
+                         double exponent) {
     std::pair<const char*, KernelName> names[std::size(kKernels)];
     for (std::size_t i = 0; i < std::size(kKernels); ++i) {
         names[i] = {kKernels[i].text, kKernels[i].name};
     }
-    return {named("kernel", name, names), gamma, coef0, degree};
+    const KernelName name = named("kernel", text, names);
+    const auto entry = std::find_if(std::begin(kKernels), std::end(kKernels),
+                                    [&](const auto& known) { return known.name == name; });
+    require(degree >= 0, "degree must not be negative");
+    require(exponent > 0.0 && exponent <= 2.0, "exponent must be in (0, 2]");
+    require(exponent <= 1.0 || entry->pairing != Pairing::absolute_distance,
+            "exponent of laplacian must be in (0, 1]");
+    return {exponent == 1.0 ? name : entry->power, gamma, coef0, degree, exponent};
 }
 
 using Order = Vector<const std::int64_t>;
 
 // Sets that share one encoding, so that rows of one can be computed over another.
 std::vector<KernelExamples> pack_examples(const std::string& name, double gamma, double coef0,
-                                          int degree, std::optional<bool> double_precision,
+                                          int degree, double exponent,
+                                          std::optional<bool> double_precision,
                                           const std::vector<std::tuple<RowsHandle, Order>>& sets,
                                           std::optional<Vector<const double>> centre) {
     require(!sets.empty(), "there are no examples to pack");
-    const KernelFunction kernel = kernel_of(name, gamma, coef0, degree);
-    require(degree >= 0, "degree must not be negative");
+    const KernelFunction kernel = kernel_of(name, gamma, coef0, degree, exponent);
     std::vector<Selection> selections;
     for (const auto& [rows, order] : sets) {
         const Rows& x = rows.view();
@@ -89,6 +97,28 @@ void expand(const KernelExamples& rows, Matrix<const double> coef, const KernelE
     }
 }
 
+// out[o][x] = the gradient of sum over rows of coef[o][row] k(row, x) at the point x
+void kernel_gradients(const std::string& name, double gamma, double coef0, int degree,
+                      double exponent, Matrix<const double> rows, Matrix<const double> coef,
+                      Matrix<const double> points, Cube<double> out, int threads) {
+    const KernelFunction kernel = kernel_of(name, gamma, coef0, degree, exponent);
+    require(coef.shape(1) == rows.shape(0), "coef must have one column per row");
+    require(rows.shape(1) == points.shape(1), "rows and points differ in their number of inputs");
+    require(out.shape(0) == coef.shape(0) && out.shape(1) == points.shape(0) &&
+                out.shape(2) == points.shape(1),
+            "out has the wrong shape");
+    nb::gil_scoped_release release;
+    loops().kernel_gradients(kernel, {.rows = rows.data(),
+                                      .count = rows.shape(0),
+                                      .coef = coef.data(),
+                                      .outputs = coef.shape(0),
+                                      .points = points.data(),
+                                      .m = points.shape(0),
+                                      .width = points.shape(1),
+                                      .out = out.data(),
+                                      .threads = at_most_one_per_cpu(threads)});
+}
+
 TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector<double> b,
                              Matrix<double> step, Vector<const double> y,
                              std::optional<Vector<const double>> weights, bool one_against_rest,
@@ -136,8 +166,10 @@ void bind_kernel(nb::module_& m) {
             return d;
         });
     m.def("pack_examples", &pack_examples, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a,
-          "double_precision"_a.none(), "sets"_a, "centre"_a.none());
+          "exponent"_a, "double_precision"_a.none(), "sets"_a, "centre"_a.none());
     m.def("expand", &expand, "rows"_a, "coef"_a, "x"_a, "out"_a.noconvert(), "threads"_a);
+    m.def("kernel_gradients", &kernel_gradients, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a,
+          "exponent"_a, "rows"_a, "coef"_a, "points"_a, "out"_a.noconvert(), "threads"_a);
     m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
           "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,
           "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a);

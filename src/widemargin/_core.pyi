@@ -220,12 +220,25 @@ def pack_examples(
     gamma: float,
     coef0: float,
     degree: int,
+    exponent: float,
     double_precision: bool | None,
     sets: list[tuple[Rows, IntArray]],
     centre: FloatArray | None,
 ) -> list[KernelExamples]: ...
 def expand(
     rows: KernelExamples, coef: FloatArray, x: KernelExamples, out: FloatArray, threads: int
+) -> None: ...
+def kernel_gradients(
+    kernel: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    exponent: float,
+    rows: FloatArray,
+    coef: FloatArray,
+    points: FloatArray,
+    out: FloatArray,
+    threads: int,
 ) -> None: ...
 
 @final

@@ -1,11 +1,13 @@
-r"""Kernels :math:`k(x, x') = \Phi(x) \cdot \Phi(x')`, computed from inner products.
+r"""Kernels :math:`k(x, x') = \Phi(x) \cdot \Phi(x')`, computed from inner products or distances.
 
-============  ==================================================
-``linear``    :math:`x \cdot x'`
-``poly``      :math:`(\gamma\, x \cdot x' + r)^p`
-``rbf``       :math:`\exp(-\gamma \|x - x'\|^2)`
-``sigmoid``   :math:`\tanh(\gamma\, x \cdot x' + r)`, not positive definite
-============  ==================================================
+===============  ==================================================
+``linear``       :math:`x \cdot x'`
+``poly``         :math:`(\gamma\, x \cdot x' + r)^p`
+``rbf``          :math:`\exp(-\gamma \|x - x'\|_2^2)`
+``exponential``  :math:`\exp(-\gamma \|x - x'\|_2^q)` with :math:`0 < q \le 2`
+``laplacian``    :math:`\exp(-\gamma \|x - x'\|_1^q)` with :math:`0 < q \le 1`
+``sigmoid``      :math:`\tanh(\gamma\, x \cdot x' + r)`, not positive definite
+===============  ==================================================
 
 Sparse inputs *s* can stand for centred ones, :math:`\hat x = s + c`. They stay sparse, because the
 centre enters through the inner products,
@@ -18,14 +20,24 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils import gen_batches
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["DISTANCE_KERNELS", "KERNELS", "Inputs", "Kernel", "UnscaledInputsWarning"]
+__all__ = [
+    "DISTANCE_KERNELS",
+    "KERNELS",
+    "Inputs",
+    "Kernel",
+    "UnscaledInputsWarning",
+    "check_exponent",
+]
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
-DISTANCE_KERNELS = ("rbf",)  # functions of ‖x − x'‖
+KERNELS = ("linear", "poly", "rbf", "exponential", "laplacian", "sigmoid", "precomputed")
+#: Functions of ‖x − x'‖, and the norm that each has.
+DISTANCE_KERNELS = {"rbf": 2, "exponential": 2, "laplacian": 1}
 
 NUMBERS_AT_ONCE = 1 << 22  # differences of inputs, in memory
 # ‖x‖² + ‖x'‖² − 2 x·x' is exact enough while γ times the norms is below the first number. Above it
@@ -39,6 +51,16 @@ class UnscaledInputsWarning(UserWarning):
     A few columns then decide which examples are near each other. Models with a `scaling` parameter
     can scale the inputs themselves; otherwise a pipeline with a scaler does.
     """
+
+
+def check_exponent(kernel: Any, exponent: float) -> None:
+    """Refuse an exponent q that does not give this kernel a feature space."""
+    most = DISTANCE_KERNELS.get(kernel, 2) if isinstance(kernel, str) else 2
+    if not 0 < exponent <= most:
+        raise ValueError(
+            f"exponent={exponent!r} makes no positive definite kernel={kernel!r}; use "
+            f"0 < exponent <= {most}"
+        )
 
 
 @dataclass(frozen=True)
@@ -97,7 +119,7 @@ class Inputs:
         """‖x − x'‖² for every pair, exact enough for a kernel with this γ."""
         both = self.norms[:, None] + other.norms[None]
         distances = np.maximum(both - 2.0 * self.inner(other), 0.0)
-        if gamma * both.max(initial=0.0) < RESOLVED_NORMS:
+        if np.isfinite(gamma) and gamma * both.max(initial=0.0) < RESOLVED_NORMS:
             return distances
         pairs = np.argwhere(~(distances >= CANCELLED * both))
         for some in gen_batches(len(pairs), max(1, NUMBERS_AT_ONCE // self.x.shape[1])):
@@ -105,6 +127,13 @@ class Inputs:
             difference = self._filled(a) - other._filled(b)
             distances[a, b] = np.einsum("ij,ij->i", difference, difference)
         return distances
+
+    def absolute_distances(self, other: "Inputs") -> FloatArray:
+        """Σ |x_j − x'_j| for every pair."""
+        if sp.issparse(self.x) and sp.issparse(other.x):  # both have the same centre, or none
+            return np.asarray(manhattan_distances(self.x, other.x))
+        a, b = self._filled(np.arange(len(self))), other._filled(np.arange(len(other)))
+        return np.asarray(cdist(a, b, "cityblock"))
 
     def _filled(self, rows: IntArray) -> FloatArray:
         """Some examples as a dense matrix."""
@@ -121,6 +150,7 @@ class Kernel:
     gamma: float = 1.0
     degree: float = 3.0
     coef0: float = 0.0
+    exponent: float = 1.0
 
     def __call__(self, a: Inputs, b: Inputs) -> FloatArray:
         if callable(self.function):
@@ -130,6 +160,11 @@ class Kernel:
             return np.asarray(a.x[:, b.index])
         if self.function == "rbf":
             return np.exp(-self.gamma * a.squared_distances(b, self.gamma))
+        if self.function == "exponential":  # the power magnifies what cancels
+            squared = a.squared_distances(b, np.inf)
+            return np.exp(-self.gamma * squared ** (0.5 * self.exponent))
+        if self.function == "laplacian":
+            return np.exp(-self.gamma * a.absolute_distances(b) ** self.exponent)
         inner = a.inner(b)
         if self.function == "linear":
             return inner

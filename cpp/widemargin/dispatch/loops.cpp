@@ -2,6 +2,7 @@
 // follow.
 #include "widemargin/dispatch/loops.hpp"
 
+#include "widemargin/kernel/kernel_gradients.hpp"
 #include "widemargin/kernel/kernel_perceptron.hpp"
 #include "widemargin/kernel/kernel_rows.hpp"
 #include "widemargin/linear/crammer_singer.hpp"
@@ -41,6 +42,7 @@ const Loops table = {
     .kernel_perceptron = kernel_perceptron,
     .kernel_rows = kernel_rows,
     .add_known_rows = add_known_rows,
+    .kernel_gradients = kernel_gradients,
 
     .solve_pairs = solve_pairs,
 

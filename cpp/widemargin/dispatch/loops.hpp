@@ -46,6 +46,7 @@ struct Loops {
     Tally (*kernel_perceptron)(const DualPerceptronChunk&);
     void (*kernel_rows)(const KernelFunction&, const RowList&, const PackedView&, const RowUse&);
     void (*add_known_rows)(const KnownRows&);
+    void (*kernel_gradients)(const KernelFunction&, const GradientTask&);
 
     // svm/
     SubSolution (*solve_pairs)(const SubProblem&);

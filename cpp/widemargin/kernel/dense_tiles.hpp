@@ -1,7 +1,7 @@
 // Rows of the kernel for dense examples, in tiles: some rows by one block of examples, in
 // registers.
 //
-// A squared distance is the sum over bits, groups and inputs, in this order (see PackedView).
+// A distance is the sum over bits, groups and inputs, in this order (see PackedView).
 #pragma once
 
 #if defined(__AVX512VPOPCNTDQ__)
@@ -142,7 +142,7 @@ template <class T, std::size_t R>
     }
 }
 
-// Squared distances or inner products of the panel's rows and one block of examples.
+// Distances or inner products of the panel's rows and one block of examples.
 template <class T, Pairing pairing, std::size_t R>
 [[gnu::always_inline]] inline void accumulate(const PackedView& x, std::size_t block,
                                               const Panel<T>& panel, Tile<T, R>& sum) {
@@ -152,7 +152,7 @@ template <class T, Pairing pairing, std::size_t R>
 #pragma GCC unroll 16
         for (std::size_t p = 0; p < P; ++p) sum[r][p] = Real<T>{};
     }
-    if constexpr (pairing == Pairing::squared_distance) {
+    if constexpr (pairing != Pairing::product) {
         if (x.words > 0) set_to_bits<T, R>(x, block, panel, sum);
         add_groups<T, R>(x, block, panel, sum);
     }
@@ -166,6 +166,8 @@ template <class T, Pairing pairing, std::size_t R>
                 if constexpr (pairing == Pairing::squared_distance) {
                     const Real<T> difference = mine - panel.inputs[j * R + r];
                     sum[r][p] += difference * difference;
+                } else if constexpr (pairing == Pairing::absolute_distance) {
+                    sum[r][p] += absolute<T>(mine - panel.inputs[j * R + r]);
                 } else {
                     sum[r][p] += mine * panel.inputs[j * R + r];
                 }

@@ -29,11 +29,17 @@ struct Column {
 struct ColumnStatistics {
     std::vector<Column> columns;
     std::size_t count = 0;
-    double stored = 0.0;  // non-zero values
-    double largest_norm = 0.0;
+    double stored = 0.0;                            // non-zero values
+    double largest_norm = 0.0, sum_of_norms = 0.0;  // squared
 
     const Column& operator[](std::int32_t j) const { return columns[static_cast<std::size_t>(j)]; }
     double mean(const Column& column) const { return column.sum / static_cast<double>(count); }
+    // The sum of the variances: the mean squared distance from the mean.
+    double spread() const {
+        double result = sum_of_norms / static_cast<double>(count);
+        for (const Column& column : columns) result -= mean(column) * mean(column);
+        return result;
+    }
 };
 
 ColumnStatistics column_statistics(const std::vector<Selection>& sets) {
@@ -63,10 +69,16 @@ ColumnStatistics column_statistics(const std::vector<Selection>& sets) {
                 norm += x[j] * x[j];
             }
             statistics.largest_norm = std::max(statistics.largest_norm, norm);
+            statistics.sum_of_norms += norm;
         }
         statistics.count += set.count;
     }
     return statistics;
+}
+
+// What a difference adds to a distance.
+double term_of(Pairing pairing, double difference) {
+    return pairing == Pairing::absolute_distance ? std::abs(difference) : difference * difference;
 }
 
 // A set of examples, as bits: those that differ from the usual value of a column.
@@ -91,14 +103,14 @@ class ExampleSet {
 // Two-valued columns that exclude each other share a group: the first group with room.
 std::vector<std::vector<Encoding::Category>> group_columns(const std::vector<Selection>& sets,
                                                            const ColumnStatistics& statistics,
-                                                           const Columns& candidates) {
+                                                           const Columns& candidates,
+                                                           Pairing pairing) {
     std::vector<ExampleSet> members(candidates.size(), ExampleSet(statistics.count));
     std::vector<Encoding::Category> category;
     for (const std::int32_t j : candidates) {
         const Column& c = statistics[j];
         const double off = 2 * c.seconds > statistics.count ? c.second : c.first;
-        const double step = c.second - c.first;
-        category.push_back({j, off, step * step});
+        category.push_back({j, off, term_of(pairing, c.second - c.first)});
     }
     RowReader read(statistics.columns.size());
     std::size_t at = 0;
@@ -127,13 +139,14 @@ std::vector<std::vector<Encoding::Category>> group_columns(const std::vector<Sel
 
 // -------------------------------------------------------------------------------- precision
 
-double largest_norm(const std::vector<Selection>& sets) {
+// Of the norms that sparse rows have as terms: see PackedView.
+double largest_norm(const std::vector<Selection>& sets, Pairing pairing) {
     double largest = 0.0;
     for (const Selection& set : sets) {
         for (std::size_t i = 0; i < set.count; ++i) {
             double norm = 0.0;
             for_stored(*set.rows, static_cast<std::size_t>(set.order[i]),
-                       [&](double x, std::size_t) { norm += x * x; });
+                       [&](double x, std::size_t) { norm += term_of(pairing, x); });
             largest = std::max(largest, norm);
         }
     }
@@ -141,21 +154,44 @@ double largest_norm(const std::vector<Selection>& sets) {
 }
 
 // Norms cancel in ||x||^2 + ||x'||^2 - 2 x.x'. Whether the difference still resolves the kernel:
-// rounding then changes its exponent by less than about 4e-6 (float) or 2e-11 (double).
+// rounding then changes its exponent by less than about 4e-6 (float) or 2e-11 (double). Roots of
+// distances magnify small ones, so that only a Gaussian does without mending them.
 bool resolves_norms(const KernelFunction& kernel, double largest, bool double_precision) {
-    return kernel.gamma * largest < (double_precision ? 0x1p16 : 32.0);
+    return kernel.name == KernelName::rbf &&
+           kernel.gamma * largest < (double_precision ? 0x1p16 : 32.0);
 }
 
-// Whether rounding the centred inputs changes no exponent by more than 1e-5 between examples at a
-// distance of 1 / sqrt(gamma).
+// Whether rounding inputs of this size changes no exponent gamma d^q by more than 1e-5 between
+// examples at the distance where it is 1.
+bool float_resolves(const KernelFunction& kernel, double reach) {
+    const double q = kernel.name == KernelName::rbf ? 2.0 : kernel.exponent;
+    return q * std::pow(kernel.gamma, 1.0 / q) * reach * 0x1p-24 <= 1e-5;
+}
+
+// Whether float resolves the centred inputs.
 bool float_resolves_inputs(const KernelFunction& kernel, const ColumnStatistics& statistics) {
-    double reach = 0.0;
+    double largest = 0.0, sum = 0.0;
     for (const Column& c : statistics.columns) {
         if (c.as_float || c.distinct <= 2) continue;
         const double centre = statistics.mean(c);
-        reach = std::max({reach, c.high - centre, centre - c.low});
+        const double reach = std::max(c.high - centre, centre - c.low);
+        largest = std::max(largest, reach);
+        sum += reach;
     }
-    return 2.0 * std::sqrt(kernel.gamma) * reach * 0x1p-24 <= 1e-5;
+    const bool absolute = pairing_of(kernel) == Pairing::absolute_distance;
+    return float_resolves(kernel, absolute ? sum : largest);
+}
+
+// Whether float resolves sparse rows whose norms are at most this large.
+bool float_resolves_norms(const KernelFunction& kernel, double largest) {
+    if (kernel.name == KernelName::rbf) return resolves_norms(kernel, largest, false);
+    const bool absolute = pairing_of(kernel) == Pairing::absolute_distance;
+    return float_resolves(kernel, absolute ? largest : std::sqrt(largest));
+}
+
+// Whether few distances are so small beside the norms that they have to be summed again.
+bool norms_seldom_cancel(const ColumnStatistics& statistics) {
+    return statistics.spread() > 0x1p-5 * statistics.largest_norm;
 }
 
 // ---------------------------------------------------------------------- terms of a distance
@@ -172,7 +208,7 @@ Columns take_bits(const ColumnStatistics& statistics, const Columns& two_valued,
     const auto common = std::max_element(steps.begin(), steps.end(),
                                          [](auto& a, auto& b) { return a.second < b.second; });
     if (common == steps.end() || common->second < kSmallestBitColumns) return two_valued;
-    encoding.bit_weight = common->first * common->first;
+    encoding.bit_weight = term_of(encoding.pairing, common->first);
     Columns others;
     for (const std::int32_t j : two_valued) {
         if (step(j) == common->first) {
@@ -189,7 +225,7 @@ Columns take_groups(const std::vector<Selection>& sets, const ColumnStatistics& 
                     const Columns& two_valued, Encoding& encoding) {
     if (two_valued.size() < kSmallestGroupColumns) return two_valued;
     Columns others;
-    for (auto& group : group_columns(sets, statistics, two_valued)) {
+    for (auto& group : group_columns(sets, statistics, two_valued, encoding.pairing)) {
         if (group.size() >= kSmallestGroupColumns) {
             encoding.groups.push_back(std::move(group));
         } else {
@@ -201,10 +237,15 @@ Columns take_groups(const std::vector<Selection>& sets, const ColumnStatistics& 
 
 }  // namespace
 
+Pairing pairing_of(const KernelFunction& kernel) {
+    const auto entry = std::find_if(
+        std::begin(kKernels), std::end(kKernels),
+        [&](const auto& known) { return known.name == kernel.name || known.power == kernel.name; });
+    return entry->pairing;
+}
+
 bool uses_distances(const KernelFunction& kernel) {
-    const auto entry = std::find_if(std::begin(kKernels), std::end(kKernels),
-                                    [&](const auto& known) { return known.name == kernel.name; });
-    return entry->pairing == Pairing::squared_distance;
+    return pairing_of(kernel) != Pairing::product;
 }
 
 Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selection>& sets,
@@ -216,7 +257,7 @@ Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selecti
         encoding.width = rows.width;
         encoding.double_precision = double_precision;
         encoding.sparse = true;
-        encoding.distances = distance;
+        encoding.pairing = pairing_of(kernel);
         encoding.cancels = distance && !resolves_norms(kernel, largest, double_precision);
         if (!distance) encoding.centre = centre;
         return encoding;
@@ -224,13 +265,14 @@ Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selecti
     // Inner products need double, since nothing bounds their rounding errors. Distances need it
     // where float does not resolve them at the scale of the kernel.
     if (rows.width > kMostExaminedColumns && is_sparse(rows)) {
-        const double largest = distance ? largest_norm(sets) : 0.0;
-        const bool enough = distance && resolves_norms(kernel, largest, false);
+        const double largest = distance ? largest_norm(sets, pairing_of(kernel)) : 0.0;
+        const bool enough = distance && float_resolves_norms(kernel, largest);
         return compressed(largest, asked.value_or(!enough));
     }
     const ColumnStatistics statistics = column_statistics(sets);
     Encoding encoding;
     encoding.width = rows.width;
+    encoding.pairing = pairing_of(kernel);
     encoding.double_precision =
         asked.value_or(!distance || !float_resolves_inputs(kernel, statistics));
 
@@ -250,8 +292,11 @@ Encoding choose_encoding(const KernelFunction& kernel, const std::vector<Selecti
                               4.0 * static_cast<double>(encoding.groups.size());
     const double sparse_cost =
         2.0 * statistics.stored / static_cast<double>(statistics.count) + 24.0;
-    const bool norms_are_safe = !distance || encoding.double_precision ||
-                                resolves_norms(kernel, statistics.largest_norm, false);
+    const bool norms_are_safe =
+        !distance ||
+        (kernel.name == KernelName::rbf
+             ? encoding.double_precision || resolves_norms(kernel, statistics.largest_norm, false)
+             : norms_seldom_cancel(statistics));
     if (sparse_cost < dense_cost && norms_are_safe)
         return compressed(statistics.largest_norm, encoding.double_precision);
 

@@ -13,8 +13,8 @@ namespace widemargin {
 struct Encoding {
     bool double_precision = false;  // otherwise float
     bool sparse = false;            // compressed rows; then only the next three apply
-    bool distances = false;         // otherwise products
-    bool cancels = false;           // see PackedView
+    Pairing pairing = Pairing::product;
+    bool cancels = false;  // see PackedView
     std::size_t width = 0;
     std::vector<double> centre;  // c of PackedView; empty if it is 0
 
@@ -29,7 +29,7 @@ struct Encoding {
     struct Category {
         std::int32_t column;
         double off;
-        double weight;  // (on - off)^2
+        double weight;  // (on - off)^2 or |on - off|
     };
     std::vector<Input> inputs;
     std::vector<Flag> bits;
@@ -46,6 +46,7 @@ struct Selection {
     std::size_t count;
 };
 
+Pairing pairing_of(const KernelFunction& kernel);
 bool uses_distances(const KernelFunction& kernel);
 
 // The cheapest encoding of all sets together. If `double_precision` is not given, it is float where

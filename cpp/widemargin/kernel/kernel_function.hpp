@@ -1,4 +1,4 @@
-// k(x, x') from the inner product or the squared distance of two examples, in registers.
+// k(x, x') from the inner product or the distance of two examples, in registers.
 #pragma once
 
 #include <iterator>
@@ -18,6 +18,13 @@ template <class Visit>
             if (constant.value == name) visit(constant);
         };
         (one(std::integral_constant<KernelName, kKernels[i].name>{}), ...);
+        const auto other = [&]<std::size_t j>(std::integral_constant<std::size_t, j>) {
+            constexpr KernelEntry entry = kKernels[j];
+            if constexpr (entry.power != entry.name) {
+                one(std::integral_constant<KernelName, entry.power>{});
+            }
+        };
+        (other(std::integral_constant<std::size_t, i>{}), ...);
     }(std::make_index_sequence<std::size(kKernels)>{});
 }
 
@@ -41,11 +48,32 @@ template <class T>
     return x < Real<T>{} ? -value : value;
 }
 
+// x^h for x >= 0 and 0 < h <= 1. Multiples of 1/8 are products of repeated square roots. Not
+// inline: a tile that calls it leaves its registers, which costs little beside the power.
+template <class T>
+[[gnu::noinline]] inline Real<T> power_or_roots(Real<T> x, T h) {
+    const int eighths = static_cast<int>(8 * h);
+    if (static_cast<T>(eighths) != 8 * h) return power_of<T>(x, h);
+    if (eighths == 8) return x;
+    Real<T> root = square_root<T>(x), result = eighths & 4 ? root : all<T>(1);
+    if (eighths & 3) root = square_root<T>(root);
+    if (eighths & 2) result *= root;
+    if (eighths & 1) result *= square_root<T>(root);
+    return result;
+}
+
 // `sum` is what the kernel is a function of: see kKernels.
 template <class T, KernelName name>
 [[gnu::always_inline]] inline Real<T> finish(Real<T> sum, const KernelFunction& kernel) {
-    if constexpr (name == KernelName::rbf) {
+    if constexpr (pairing_of(name) != Pairing::product) {
         constexpr double log2_e = 1.44269504088896340735992468100189214;
+        if constexpr (name == KernelName::exponential) sum = square_root<T>(sum);
+        if constexpr (name == KernelName::exponential_power) {
+            sum = power_or_roots<T>(sum, static_cast<T>(0.5 * kernel.exponent));
+        }
+        if constexpr (name == KernelName::laplacian_power) {
+            sum = power_or_roots<T>(sum, static_cast<T>(kernel.exponent));
+        }
         return exp2_of_negative<T>(sum * static_cast<T>(-kernel.gamma * log2_e));
     } else if constexpr (name == KernelName::linear) {
         return sum;

@@ -1,6 +1,7 @@
 #include "widemargin/kernel/kernel_source.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "widemargin/dispatch/loops.hpp"
@@ -41,10 +42,20 @@ std::size_t ComputedKernel::examples_at_once(std::size_t rows) const {
     return static_cast<std::size_t>(std::clamp(examples, 256.0, 8192.0)) / kBlock * kBlock;
 }
 
-// A broad Gaussian is nearly linear in the squared distance and never underflows to equal values.
+// A broad kernel never underflows to equal values. A Gaussian is then nearly linear in the squared
+// distance, a Laplacian in the distance.
 std::shared_ptr<const KernelSource> ComputedKernel::affinity() const {
     KernelFunction broad = kernel_;
-    if (uses_distances(kernel_)) broad.gamma *= 1e-3;
+    const double q = kernel_.name == KernelName::rbf ? 2.0 : kernel_.exponent;
+    switch (pairing_of(kernel_)) {
+        case Pairing::product: break;
+        case Pairing::squared_distance:
+            broad = {KernelName::rbf, 1e-3 * std::pow(kernel_.gamma, 2.0 / q), 0.0, 0};
+            break;
+        case Pairing::absolute_distance:
+            broad = {KernelName::laplacian, 1e-3 * std::pow(kernel_.gamma, 1.0 / q), 0.0, 0};
+            break;
+    }
     return std::make_shared<ComputedKernel>(broad, examples_);
 }
 

@@ -93,7 +93,7 @@ void PackedExamples::compress(const Selection& examples, const Encoding& encodin
                        columns_[at++] = static_cast<std::int32_t>(j);
                    });
     }
-    if (encoding.distances || !encoding.centre.empty()) set_terms<T>(encoding);
+    if (encoding.pairing != Pairing::product || !encoding.centre.empty()) set_terms<T>(encoding);
     cost_ = 2.0 * static_cast<double>(stored) /
                 static_cast<double>(std::max<std::size_t>(1, examples.count)) +
             40.0;
@@ -112,14 +112,16 @@ void PackedExamples::set_terms(const Encoding& encoding) {
         double product = half;
         const std::size_t l = std::min(i, view_.count);
         for (std::int64_t k = starts_[l]; i < view_.count && k < starts_[l + 1]; ++k) {
-            if (encoding.distances) {
+            if (encoding.pairing == Pairing::squared_distance) {
                 norm = std::fma(values[k], values[k], norm);
+            } else if (encoding.pairing == Pairing::absolute_distance) {
+                norm += std::abs(values[k]);
             } else {
                 product -= static_cast<double>(values[k]) *
                            encoding.centre[static_cast<std::size_t>(columns_[k])];
             }
         }
-        terms[i] = encoding.distances ? norm : static_cast<T>(product);
+        terms[i] = encoding.pairing == Pairing::product ? static_cast<T>(product) : norm;
     }
 }
 

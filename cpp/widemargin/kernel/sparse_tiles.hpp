@@ -1,7 +1,10 @@
-// Rows of the kernel for sparse examples, in tiles. Squared distances come from inner products,
+// Rows of the kernel for sparse examples, in tiles. Distances come from what two examples share,
 //     ||x - x'||^2 = ||x||^2 + ||x'||^2 - 2 x.x'
-// Where that cancels, and the kernel can tell, they are sums of squared differences.
+//     ||x - x'||_1 = ||x||_1 + ||x'||_1 - 2 sum_j min(|x_j|, |x'_j|)    over equal signs
+// Where that cancels, and the kernel can tell, they are sums of differences.
 #pragma once
+
+#include <cmath>
 
 #include "widemargin/base/vector.hpp"
 #include "widemargin/kernel/kernel_function.hpp"
@@ -23,10 +26,18 @@ void spread(const RowList& rows, std::size_t first, std::size_t valid, bool clea
     }
 }
 
-// dot[row][example] of the panel and one block
-template <class T>
-[[gnu::always_inline]] inline void sparse_products(const PackedView& x, std::size_t block,
-                                                   const T* panel, T (&dot)[kSparseRows][kBlock]) {
+// What two inputs share: their product, or the smaller one if they have the same sign.
+template <class T, Pairing pairing>
+[[gnu::always_inline]] inline Real<T> shared_part(T value, Real<T> column) {
+    if constexpr (pairing != Pairing::absolute_distance) return value * column;
+    const T sign = value < 0 ? T{-1} : T{1};
+    return larger<T>(smaller<T>(sign * column, all<T>(sign * value)), Real<T>{});
+}
+
+// shared[row][example] of the panel and one block
+template <class T, Pairing pairing>
+[[gnu::always_inline]] inline void sparse_sums(const PackedView& x, std::size_t block,
+                                               const T* panel, T (&shared)[kSparseRows][kBlock]) {
     constexpr std::size_t P = kSparseRows / kLanes<T>;
     const auto* values = static_cast<const T*>(x.values);
     for (std::size_t e = 0; e < kBlock; ++e) {
@@ -37,23 +48,23 @@ template <class T>
             const T* column = panel + static_cast<std::size_t>(x.columns[i]) * kSparseRows;
 #pragma GCC unroll 16
             for (std::size_t p = 0; p < P; ++p) {
-                sum[p] += values[i] * load_lanes(column + p * kLanes<T>);
+                sum[p] += shared_part<T, pairing>(values[i], load_lanes(column + p * kLanes<T>));
             }
         }
         for (std::size_t r = 0; r < kSparseRows; ++r) {
-            dot[r][e] = sum[r / kLanes<T>][r % kLanes<T>];
+            shared[r][e] = sum[r / kLanes<T>][r % kLanes<T>];
         }
     }
 }
 
-// A squared distance below this fraction of the two squared norms has lost its last digits: its
-// relative error may exceed 2^-18 (float) or 2^-33 (double).
+// A distance below this fraction of the two norms has lost its last digits: its relative error may
+// exceed 2^-18 (float) or 2^-33 (double).
 template <class T>
 constexpr T kCancelled = sizeof(T) == 8 ? T{0x1p-20} : T{0x1p-6};
 
-// ||x - x'||^2 from the differences, in the order of the columns.
-template <class T>
-T squared_difference(const PackedView& a, std::size_t l, const PackedView& b, std::size_t m) {
+// The distance from the differences, in the order of the columns.
+template <class T, Pairing pairing>
+T distance_of(const PackedView& a, std::size_t l, const PackedView& b, std::size_t m) {
     const T *x = static_cast<const T*>(a.values), *z = static_cast<const T*>(b.values);
     std::int64_t i = a.starts[l], k = b.starts[m];
     const std::int64_t end = a.starts[l + 1], stop = b.starts[m + 1];
@@ -64,13 +75,14 @@ T squared_difference(const PackedView& a, std::size_t l, const PackedView& b, st
         double difference = 0.0;
         if (mine) difference += static_cast<double>(x[i++]);
         if (yours) difference -= static_cast<double>(z[k++]);
-        sum += difference * difference;
+        sum +=
+            pairing == Pairing::absolute_distance ? std::abs(difference) : difference * difference;
     }
     return static_cast<T>(sum);
 }
 
-// Squared distances of one row and one block from their inner products.
-template <class T>
+// Distances of one row and one block from what they share.
+template <class T, Pairing pairing>
 [[gnu::always_inline]] inline void sparse_distances(const PackedView& x, std::size_t block,
                                                     const PackedView& from, std::size_t row,
                                                     T (&sum)[kBlock]) {
@@ -85,7 +97,7 @@ template <class T>
     if (!x.cancels) return;
     for (std::size_t e = 0; e < kBlock && block * kBlock + e < x.count; ++e) {
         const bool kept = sum[e] >= kCancelled<T> * (terms[e] + term);  // false for NaN
-        if (!kept) sum[e] = squared_difference<T>(x, block * kBlock + e, from, row);
+        if (!kept) sum[e] = distance_of<T, pairing>(x, block * kBlock + e, from, row);
     }
 }
 
@@ -103,6 +115,7 @@ template <class T, KernelName name>
 void sparse_rows(const KernelFunction& kernel, const RowList& rows, const PackedView& x,
                  const RowUse& use) {
     constexpr std::size_t P = kBlockRegisters<T>, n = kLanes<T>;
+    constexpr Pairing pairing = pairing_of(name);
     Vector<T> zeros(x.width * kSparseRows);
     T* panel = zeros.data();
     const auto begin = static_cast<std::int64_t>(use.first);
@@ -117,18 +130,18 @@ void sparse_rows(const KernelFunction& kernel, const RowList& rows, const Packed
 #endif
         for (std::int64_t b = begin; b < end; ++b) {
             const auto block = static_cast<std::size_t>(b);
-            alignas(kRegisterBytes) T dot[kSparseRows][kBlock];
-            sparse_products<T>(x, block, panel, dot);
+            alignas(kRegisterBytes) T sums[kSparseRows][kBlock];
+            sparse_sums<T, pairing>(x, block, panel, sums);
             for (std::size_t r = 0; r < valid; ++r) {
                 const auto row = static_cast<std::size_t>(rows.index[first + r]);
-                if constexpr (pairing_of(name) == Pairing::squared_distance) {
-                    sparse_distances<T>(x, block, *rows.from, row, dot[r]);
+                if constexpr (pairing != Pairing::product) {
+                    sparse_distances<T, pairing>(x, block, *rows.from, row, sums[r]);
                 } else if (x.terms) {
-                    add_terms<T>(x, block, *rows.from, row, dot[r]);
+                    add_terms<T>(x, block, *rows.from, row, sums[r]);
                 }
                 Real<T> k[P];
                 for (std::size_t p = 0; p < P; ++p) {
-                    k[p] = finish<T, name>(load_lanes(dot[r] + p * n), kernel);
+                    k[p] = finish<T, name>(load_lanes(sums[r] + p * n), kernel);
                 }
                 use_row<T>(k, first + r, rows.count, block, use);
             }

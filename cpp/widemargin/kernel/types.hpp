@@ -21,28 +21,47 @@ namespace widemargin {
 constexpr std::size_t kBlock = 16;       // examples per block
 constexpr std::size_t kSparseRows = 32;  // rows computed together if examples are sparse
 
-enum class KernelName { linear, poly, rbf, sigmoid };
+enum class KernelName {
+    linear,
+    poly,
+    rbf,
+    sigmoid,
+    exponential,
+    exponential_power,
+    laplacian,
+    laplacian_power
+};
 
-// What a kernel is a function of: x.x' or ||x - x'||^2.
-enum class Pairing { product, squared_distance };
+// What a kernel is a function of: x.x', ||x - x'||^2 or sum_j |x_j - x'_j|.
+enum class Pairing { product, squared_distance, absolute_distance };
 
 struct KernelEntry {
     const char* text;
-    KernelName name;
     Pairing pairing;
+    KernelName name;
+    KernelName power = name;  // if the exponent is not 1
 };
 
 constexpr KernelEntry kKernels[] = {
-    {"linear", KernelName::linear, Pairing::product},     // x.x'
-    {"poly", KernelName::poly, Pairing::product},         // (gamma x.x' + coef0)^degree
-    {"rbf", KernelName::rbf, Pairing::squared_distance},  // exp(-gamma ||x - x'||^2)
-    {"sigmoid", KernelName::sigmoid, Pairing::product},   // tanh(gamma x.x' + coef0)
+    // x.x'
+    {"linear", Pairing::product, KernelName::linear},
+    // (gamma x.x' + coef0)^degree
+    {"poly", Pairing::product, KernelName::poly},
+    // exp(-gamma ||x - x'||^2)
+    {"rbf", Pairing::squared_distance, KernelName::rbf},
+    // tanh(gamma x.x' + coef0)
+    {"sigmoid", Pairing::product, KernelName::sigmoid},
+    // exp(-gamma ||x - x'||_2^q)
+    {"exponential", Pairing::squared_distance, KernelName::exponential,
+     KernelName::exponential_power},
+    // exp(-gamma ||x - x'||_1^q)
+    {"laplacian", Pairing::absolute_distance, KernelName::laplacian, KernelName::laplacian_power},
 };
 
 // At compile time only, so that no instruction set leaves a copy of it.
 consteval Pairing pairing_of(KernelName name) {
     for (const KernelEntry& entry : kKernels) {
-        if (entry.name == name) return entry.pairing;
+        if (entry.name == name || entry.power == name) return entry.pairing;
     }
     throw "a kernel is missing in kKernels";
 }
@@ -52,17 +71,20 @@ struct KernelFunction {
     double gamma;
     double coef0;
     int degree;
+    double exponent = 1.0;  // q
 };
 
 // Examples in blocks of 16, inputs outside and examples inside: [block][input][16], so that one
 // register holds one input of many examples. Copies of example 0 fill up the last block.
 //
-// A squared distance is a sum of three terms, each exact for equal inputs:
-//   inputs    sum_j (x_j - x'_j)^2
+// A distance is a sum of three terms, each exact for equal inputs:
+//   inputs    sum_j (x_j - x'_j)^2, or sum_j |x_j - x'_j|
 //   bits      weight * (number of bits that differ): two-valued inputs of one scale
 //   groups    w + w' where the categories differ: two-valued inputs that exclude each other
 // Sparse examples are compressed rows s of what is stored, and a term of each example:
 //   distances   ||s - s'||^2 = t + t' - 2 s.s'   with t = ||s||^2
+//               ||s - s'||_1 = t + t' - 2 o      with t = ||s||_1, and the sum o over inputs of
+//                                                the same sign of min(|s_j|, |s'_j|)
 //   products    (s - c).(s' - c) = s.s' + t + t' with t = ||c||^2 / 2 - s.c, if there is a centre c
 struct PackedView {
     bool double_precision;  // of inputs, weights, values and terms; otherwise float
@@ -83,7 +105,7 @@ struct PackedView {
     const std::int32_t* columns;
     const std::int64_t* starts;
     const void* terms;  // t of each example; null for products without a centre
-    bool cancels;       // whether t + t' - 2 s.s' may cancel by more than the kernel tolerates
+    bool cancels;       // whether a distance may cancel by more than the kernel tolerates
 };
 
 // Some examples in the role of rows of the kernel matrix.
@@ -116,6 +138,19 @@ struct KnownRows {
     std::size_t last;
     double* f;
     bool double_precision;  // of the rows; otherwise float
+    int threads;
+};
+
+// Gradients of expansions f_o(x) = sum_i coef[o][i] k(x_i, x) at some points.
+struct GradientTask {
+    const double* rows;  // n x width
+    std::size_t count;   // n
+    const double* coef;  // outputs x n
+    std::size_t outputs;
+    const double* points;  // m x width
+    std::size_t m;
+    std::size_t width;
+    double* out;  // outputs x m x width
     int threads;
 };
 

@@ -22,7 +22,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.unscaled import warn_if_unscaled
-from widemargin.kernels import KERNELS, Inputs, Kernel
+from widemargin.kernels import KERNELS, Inputs, Kernel, check_exponent
 from widemargin.perceptrons.kernel_learner import (
     DualState,
     KernelLearner,
@@ -55,11 +55,13 @@ class KernelPerceptron(IterativeClassifier):
         matrix of kernel values. A callable gets two sets of (scaled) examples and returns the
         matrix of kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
-        γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance), "auto" 1/n_features.
+        γ of all kernels but linear, as in `SVC`.
     degree : float, default=3
         The degree of poly.
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
+    exponent : float, default=1.0
+        q of exponential, 0 < q ≤ 2, and of laplacian, 0 < q ≤ 1.
     radius : float or None, default=None
         R of the bias step. None computes the radius of the smallest enclosing ball, to within a
         hundredth of a per cent.
@@ -139,6 +141,7 @@ class KernelPerceptron(IterativeClassifier):
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Real],
+        "exponent": [Interval(Real, 0, 2, closed="right")],
         "radius": [Interval(Real, 0, None, closed="left"), None],
         "fit_intercept": ["boolean"],
         "scaling": SCALING_CONSTRAINT,
@@ -148,6 +151,7 @@ class KernelPerceptron(IterativeClassifier):
         "gamma",
         "degree",
         "coef0",
+        "exponent",
         "scaling",
     )
 
@@ -162,6 +166,7 @@ class KernelPerceptron(IterativeClassifier):
         gamma: float | str = "scale",
         degree: float = 3,
         coef0: float = 0.0,
+        exponent: float = 1.0,
         radius: float | None = None,
         fit_intercept: bool = True,
         scaling: str | None = "standard",
@@ -181,6 +186,7 @@ class KernelPerceptron(IterativeClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.exponent = exponent
         self.radius = radius
         self.fit_intercept = fit_intercept
         self.scaling = scaling
@@ -244,7 +250,8 @@ class KernelPerceptron(IterativeClassifier):
             scaling.centre = scaling.divide = False
         else:
             self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
-        self.gamma_ = resolve_gamma(self.gamma, X, scaling)
+        check_exponent(self.kernel, self.exponent)
+        self.gamma_ = resolve_gamma(self.gamma, X, scaling, self.kernel, float(self.exponent))
 
     def _inputs(self, X: ArrayLike) -> Inputs:
         if self.kernel == "precomputed":
@@ -253,7 +260,7 @@ class KernelPerceptron(IterativeClassifier):
 
     def _kernel(self) -> Kernel:
         gamma = 1.0 if self.kernel == "precomputed" else self.gamma_
-        return Kernel(self.kernel, gamma, self.degree, self.coef0)
+        return Kernel(self.kernel, gamma, self.degree, self.coef0, self.exponent)
 
     def _radius(self, kernel: Kernel, inputs: Inputs) -> float:
         if self.radius is not None or not self.fit_intercept:

@@ -95,6 +95,11 @@ def save_libsvm(model: Any, path: PathLike) -> None:
             f"LIBSVM's files cannot hold scaling={model.scaling!r}; scale the inputs before fit, "
             "for example in a pipeline, and use scaling=None"
         )
+    if model.kernel not in names:
+        raise ValueError(
+            f"LIBSVM has no kernel={model.kernel!r}, so its files cannot hold the model; use "
+            "widemargin.save"
+        )
     kernel, used = names[model.kernel]
     values = {"degree": model.degree, "gamma": float(model._gamma), "coef0": float(model.coef0)}
     coef = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_

@@ -57,7 +57,12 @@ class ChosenKernelMachine(ChosenMachine):
         if choices.ndim > 1 or not choices.size:
             raise ValueError(f"gamma={self.gamma!r} must be one γ or a list of them")
         scaling = self._measured_scaling(X, None)
-        return np.array([resolve_gamma(gamma, X, scaling) for gamma in choices])
+        return np.array(
+            [
+                resolve_gamma(gamma, X, scaling, self.kernel, float(self.exponent))
+                for gamma in choices
+            ]
+        )
 
     def _scores_along(self, models: Sequence[Any], folds: Any) -> FloatArray:
         with warnings.catch_warnings(action="ignore", category=UnscaledInputsWarning):
@@ -105,7 +110,7 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         As in `SVC`, for each machine.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
-    n_jobs, dtype, multi_class, scaling :
+    n_jobs, dtype, multi_class, scaling, exponent :
         As in `SVC`, for each machine. In the folds, the examples left out do not count for the
         scaling.
 
@@ -176,6 +181,7 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         dtype: str = "auto",
         multi_class: str = "ovo",
         scaling: str | None = None,
+        exponent: float = 1.0,
     ) -> None:
         self.Cs = Cs
         self.gamma = gamma
@@ -201,6 +207,7 @@ class SVCCV(ChosenKernelMachine, KernelClassifier):
         self.dtype = dtype
         self.multi_class = multi_class
         self.scaling = scaling
+        self.exponent = exponent
 
     def _fold_parameters(self) -> dict[str, Any]:
         return {"probability": self.probability and self.scoring is not None}
@@ -233,7 +240,7 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         As in `SVR`, for each machine.
     time_limit : float or None, default=None
         Seconds after which the search and the last fit stop. Each fit has a share of the time.
-    n_jobs, dtype, scaling :
+    n_jobs, dtype, scaling, exponent :
         As in `SVR`, for each machine. In the folds, the examples left out do not count for the
         scaling.
 
@@ -299,6 +306,7 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         n_jobs: int | None = None,
         dtype: str = "auto",
         scaling: str | None = None,
+        exponent: float = 1.0,
     ) -> None:
         self.Cs = Cs
         self.gamma = gamma
@@ -319,3 +327,4 @@ class SVRCV(ChosenKernelMachine, KernelRegressor):
         self.n_jobs = n_jobs
         self.dtype = dtype
         self.scaling = scaling
+        self.exponent = exponent

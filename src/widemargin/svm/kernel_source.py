@@ -50,6 +50,7 @@ class KernelSource:
     gamma: float
     coef0: float
     degree: int
+    exponent: float = 1.0
     double_precision: bool | None = None  # None: only where float32 is not enough
     threads: int = 1
     offset: FloatArray | None = field(default=None, compare=False)  # None: inputs as given
@@ -58,6 +59,11 @@ class KernelSource:
     @property
     def named(self) -> bool:
         return isinstance(self.function, str) and self.function != "precomputed"
+
+    @property
+    def numbers(self) -> tuple[float, float, int, float]:
+        """The parameters of the kernel, as the core takes them."""
+        return self.gamma, self.coef0, self.degree, self.exponent
 
     def inputs(self, X: ArrayLike) -> KernelInputs:
         """Scaled examples. The same rule for dense and sparse X, so that sets can be mixed."""
@@ -166,8 +172,9 @@ class KernelSource:
     ) -> list[_core.KernelExamples]:
         """Sets of `inputs`, prepared together in the precision of this kernel."""
         assert isinstance(self.function, str)
-        numbers = self.gamma, self.coef0, self.degree
-        return _core.pack_examples(self.function, *numbers, self.double_precision, sets, centre)
+        return _core.pack_examples(
+            self.function, *self.numbers, self.double_precision, sets, centre
+        )
 
     def _call(self, a: ArrayLike, b: ArrayLike) -> FloatArray:
         """The matrix that a kernel function returns, checked."""

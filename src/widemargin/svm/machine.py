@@ -15,7 +15,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.rows import checked_rows, decision
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
-from widemargin.kernels import KERNELS
+from widemargin.kernels import KERNELS, check_exponent
 from widemargin.svm.decomposition import Options, Solution, SolverState
 from widemargin.svm.fit import KernelProblems
 from widemargin.svm.kernel_source import KernelSource
@@ -31,6 +31,7 @@ CONSTRAINTS: dict[str, Any] = {
     "degree": [Interval(Integral, 0, None, closed="left")],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
+    "exponent": [Interval(Real, 0, 2, closed="right")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "shrinking": ["boolean", StrOptions({"heuristic"})],
     "cache_size": [Interval(Real, 0, None, closed="neither")],
@@ -218,7 +219,8 @@ class KernelMachine(CertifiedMachine):
             return
         if scaling is not None:
             self.feature_offset_, self.feature_scale_ = scaling.offset, scaling.scale
-        self.gamma_ = resolve_gamma(self.gamma, X, scaling)
+        check_exponent(self.kernel, self.exponent)
+        self.gamma_ = resolve_gamma(self.gamma, X, scaling, self.kernel, float(self.exponent))
         if self.gamma_ == 0 and self.kernel != "linear":
             raise ValueError(
                 f"gamma={self.gamma!r} makes every kernel value the same; use gamma > 0 or "
@@ -234,6 +236,7 @@ class KernelMachine(CertifiedMachine):
             self.gamma_,
             float(self.coef0),
             int(self.degree),
+            float(self.exponent),
             self._double_precision,
             self._threads,
             self.feature_offset_,

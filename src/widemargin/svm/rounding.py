@@ -17,12 +17,20 @@ sigmoid           D √q,  4                      √q,  1                     1
 rbf, differences  2 √γ R + D/2 + γε, 1          1,  2 √γ R                 1
 rbf, norms        2 γ D n + D/2,  1             1,  2 γ D n                1
 rbf, mended       as norms, n at most 2²⁰/γ (float32: 2⁶/γ), where distances that cancel are exact
+exponential       F + D/2 + G, 1                1,  F                      1
+laplacian         F + D + G, 1                  1,  F                      1
 given             0                             0                          largest √|k|
 ================  ============================  =========================  ==============
 
 with :math:`D = \sqrt d + 4`: rounding errors of a sum of d terms grow as :math:`\sqrt d` (N. Higham
 and T. Mary, *A new approach to probabilistic rounding error analysis*, 2019). R is the norm of the
 inputs that float32 rounds, after centring; in float64 nothing is rounded before the difference.
+F bounds what an error of the distance does to :math:`e^{-\gamma d^q}`. If inputs are rounded, it is
+:math:`2 \gamma^{1/q} R` for :math:`q \ge 1` and :math:`\gamma u^{q-1} R^q` for q < 1, where a small
+distance has a large slope; of L1, :math:`\sqrt d R` replaces R. Sparse rows add 2 D over the
+fraction of the norms below which distances are summed again. G is what powers lose: 4 for roots,
+and for other q the digits of the logarithm.
+
 Where d numbers underflow, their sum loses at most u ε: d times the smallest normal number is ε,
 which is added to n. For the same reason the smallest normal number is added to q^p.
 """
@@ -34,6 +42,7 @@ import scipy.sparse as sp
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.kernels import DISTANCE_KERNELS
 from widemargin.svm.kernel_source import KernelSource
 
 __all__ = ["UNIT", "KernelRounding", "Rounding"]
@@ -42,6 +51,7 @@ UNIT = {False: 2.0**-24, True: 2.0**-53}  # u, of float32 and of float64
 RANGE = {False: 1e37, True: 1e307}  # beyond it, and below its inverse, numbers are not represented
 SMALLEST = {False: 2.0**-126, True: 2.0**-1022}  # normal numbers
 CANCELLED = {False: 2.0**-6, True: 2.0**-20}  # of the norms: smaller distances are summed exactly
+LOG_DIGITS = {False: 64.0, True: 512.0}  # what a power by logarithms loses, in units of u
 SAFETY = 2.0
 ROWS_AT_ONCE = 4096
 
@@ -115,7 +125,7 @@ class KernelRounding:
             if centre is not None:  # bounds the norm, and the terms of which products are made
                 self.norms = (np.sqrt(self.norms) + np.linalg.norm(centre)) ** 2
         self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
-        if single and kernel.function == "rbf":
+        if single and kernel.function in DISTANCE_KERNELS:
             self.reach = _reach(X, self.norms)
 
     def of(self, packed: _core.KernelExamples) -> Rounding:
@@ -143,6 +153,11 @@ class KernelRounding:
             elif kernel.function == "sigmoid":
                 root = np.sqrt(q)
                 A, B = np.stack([D * root, 4 * one], axis=1), np.stack([root, one], axis=1)
+            elif kernel.function in ("exponential", "laplacian"):
+                far = self._far(double, bool(layout["sparse"]), D, least)
+                digits = 4.0 if float(4 * kernel.exponent).is_integer() else LOG_DIGITS[double]
+                near = (D / 2 if kernel.function == "exponential" else D) + digits
+                A, B = np.stack([far + near, one], axis=1), np.stack([one, far], axis=1)
             else:
                 far = 2 * gamma * D * n
                 if layout["cancels"]:  # γ e^-γd d < 1, and d has lost few digits
@@ -155,6 +170,18 @@ class KernelRounding:
                 A = np.inf * A
         shape = (len(one), -1)
         return Rounding(UNIT[double], A.reshape(shape), B.reshape(shape), size)
+
+    def _far(self, double: bool, sparse: bool, D: float, least: float) -> FloatArray:
+        """F: what absolute errors of a distance do to exp(−γ dᵠ)."""
+        gamma, q, unit = self.kernel.gamma, self.kernel.exponent, UNIT[double]
+        norm = DISTANCE_KERNELS[str(self.kernel.function)]
+        far = np.full(len(self.norms), gamma * least ** (q / norm) / unit)
+        if sparse:
+            far += 2 * D / CANCELLED[double]
+        if not double:
+            reach = self.reach * (1.0 if norm == 2 else np.sqrt(self.width))
+            far += 2 * gamma ** (1 / q) * reach if q >= 1 else gamma * unit ** (q - 1) * reach**q
+        return far
 
 
 def _reach(X: ArrayLike, norms: FloatArray) -> FloatArray:

@@ -47,7 +47,10 @@ class SVR(KernelRegressor):
     degree : int, default=3
         The degree of poly.
     gamma : {"scale", "auto"} or float, default="scale"
-        γ of rbf, poly and sigmoid; "scale" is 1/(n_features · variance of X), "auto" 1/n_features.
+        γ of all kernels but linear; "scale" is 1/(n_features · variance of X), "auto" 1/n_features.
+        For exponential and laplacian "scale" is r^−q, with r the typical distance of an example
+        from the mean (the root of the mean ‖x − mean‖₂², or the mean ‖x − mean‖₁), and "auto"
+        what that is for standardised inputs.
     coef0 : float, default=0.0
         The constant of poly and sigmoid.
     tol : float, default=0.001
@@ -86,6 +89,8 @@ class SVR(KernelRegressor):
         How inputs are scaled before the kernel: "standard" gives every input mean 0 and variance
         1, "minmax" maps its range to [0, 1], None leaves inputs as they are. Sparse inputs stay
         sparse. It needs a named kernel.
+    exponent : float, default=1.0
+        q of exponential, 0 < q ≤ 2, and of laplacian, 0 < q ≤ 1. Multiples of ¼ are the fastest.
 
     Attributes
     ----------
@@ -180,6 +185,7 @@ class SVR(KernelRegressor):
         warm_start: bool = False,
         dtype: str = "auto",
         scaling: str | None = None,
+        exponent: float = 1.0,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -198,6 +204,7 @@ class SVR(KernelRegressor):
         self.warm_start = warm_start
         self.dtype = dtype
         self.scaling = scaling
+        self.exponent = exponent
 
 
 class NuSVR(KernelRegressor):
@@ -271,6 +278,7 @@ class NuSVR(KernelRegressor):
         warm_start: bool = False,
         dtype: str = "auto",
         scaling: str | None = None,
+        exponent: float = 1.0,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -289,6 +297,7 @@ class NuSVR(KernelRegressor):
         self.warm_start = warm_start
         self.dtype = dtype
         self.scaling = scaling
+        self.exponent = exponent
 
     def _solve(
         self,
