@@ -3,6 +3,7 @@
 from widemargin._runtime import openmp as _openmp  # noqa: F401, I001  before the core is loaded
 
 from widemargin.linear_svm import LinearSVC, LinearSVCCV, LinearSVR, LinearSVRCV
+from widemargin.metrics import GradientMetric
 from widemargin.mixtures import (
     HardMixtureClassifier,
     HardMixtureRegressor,
@@ -28,6 +29,7 @@ __all__ = [
     "SVCCV",
     "SVR",
     "SVRCV",
+    "GradientMetric",
     "HardMixtureClassifier",
     "HardMixtureRegressor",
     "HatEncoder",

@@ -11,8 +11,8 @@ __all__ = ["CLASSES", "find_class", "public_name"]
 # Module -> the classes that it exports.
 _EXPORTS = {
     "widemargin": (
-        "HardMixtureClassifier HardMixtureRegressor HatEncoder KernelPerceptron LinearSVC "
-        "LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor MarginPerceptron "
+        "GradientMetric HardMixtureClassifier HardMixtureRegressor HatEncoder KernelPerceptron "
+        "LinearSVC LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor MarginPerceptron "
         "MixtureOfExpertsClassifier MixtureOfExpertsRegressor NilssonMLPClassifier NuSVC NuSVR "
         "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SVRCV SimpleMLPClassifier"
     ),

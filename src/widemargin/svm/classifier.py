@@ -163,6 +163,18 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
         pairs = [found[i][:, j - 1] + found[j][:, i] for i, j in self._pairs]
         return np.column_stack(pairs) + self.intercept_
 
+    def expansions(self) -> Iterator[tuple[tuple[int, ...] | None, IntArray, FloatArray]]:
+        if self._n_rows == 1 or self._one_against_rest:
+            for coef in self.dual_coef_:
+                (members,) = np.nonzero(coef)
+                yield None, members, coef[members]
+            return
+        for i, j in self._pairs:
+            both = [(self.dual_coef_[j - 1], self._parts[i]), (self.dual_coef_[i], self._parts[j])]
+            members = np.concatenate([np.arange(part.start, part.stop) for _, part in both])
+            coef = np.concatenate([row[part] for row, part in both])
+            yield (i, j), members[coef != 0], coef[coef != 0]
+
     # ---------------------------------------------------------------------------- predictions
 
     def decision_function(self, X: ArrayLike) -> FloatArray:

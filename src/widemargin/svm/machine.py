@@ -1,6 +1,6 @@
 """What the exact kernel machines share: parameters, inputs, and outputs in batches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -272,6 +272,17 @@ class KernelMachine(CertifiedMachine):
     def _expand(self, X: ArrayLike, parts: Sequence[slice]) -> list[FloatArray]:
         """Σ coef_l k(x_l, x) over each of these parts of the support vectors."""
         return self._kernel.expand(X, self.support_, self.support_vectors_, self.dual_coef_, parts)
+
+    def expansions(self) -> Iterator[tuple[tuple[int, ...] | None, IntArray, FloatArray]]:
+        """The binary machines: the codes of their classes, support vectors and coefficients.
+
+        The classes are None for a machine of all examples.
+        """
+        yield None, np.arange(len(self.support_)), self.dual_coef_[0]
+
+    def grow(self, n_samples: int) -> None:
+        """Let the next fit resume on more examples, the first of which are those of this one."""
+        self.shape_fit_ = (n_samples, *self.shape_fit_[1:])
 
     @property
     def coef_(self) -> FloatArray:
