@@ -145,4 +145,9 @@ _TRAINERS: dict[type, type[GaterTrainer]] = {
 
 def gater_trainer(gater: Gater) -> type[GaterTrainer]:
     """How to train a gater of this class on a cluster."""
+    if gater.divides:
+        raise ValueError(
+            f"{type(gater).__name__} divides examples that are in one place; on a cluster use "
+            "gater='local' with first_partition='kmeans'"
+        )
     return next((_TRAINERS[cls] for cls in type(gater).__mro__ if cls in _TRAINERS), GaterTrainer)

@@ -1,5 +1,6 @@
 """Mixtures of experts: models made of models, f(x) = Σ_k g_k(x) f_k(x)."""
 
+from widemargin.mixtures.gaters.cells import CellGater
 from widemargin.mixtures.gaters.estimator import EstimatorGater
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
@@ -11,6 +12,7 @@ from widemargin.mixtures.soft.classifier import MixtureOfExpertsClassifier
 from widemargin.mixtures.soft.regressor import MixtureOfExpertsRegressor
 
 __all__ = [
+    "CellGater",
     "EstimatorGater",
     "Gater",
     "GaussianGater",

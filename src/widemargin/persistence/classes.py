@@ -17,7 +17,7 @@ _EXPORTS = {
         "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SVRCV SimpleMLPClassifier"
     ),
     "widemargin.dask": "HardMixtureClassifier HardMixtureRegressor",
-    "widemargin.mixtures": "EstimatorGater GaussianGater MLPGater UniformGater",
+    "widemargin.mixtures": "CellGater EstimatorGater GaussianGater MLPGater UniformGater",
     "widemargin.mixtures.hard.experts": "ConstantExpert PlattExpert",
     "widemargin.perceptrons.feature_scaler": "FeatureScaler",
     "widemargin.streaming": "Checkpoint",

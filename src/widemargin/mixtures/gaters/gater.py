@@ -122,6 +122,9 @@ class Gater(BaseEstimator):  # type: ignore[misc]
     #: Whether examples move to the experts that the gater prefers for them.
     reassigns: ClassVar[bool] = True
 
+    #: Whether the gater divides the examples itself, before the experts are trained.
+    divides: ClassVar[bool] = False
+
     n_experts_: int
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 

@@ -44,10 +44,12 @@ class HardMixtureClassifier(ProbabilityMixin, HardMixture, IterativeClassifier):
         γ that `fit` chooses (see Notes). Models with `partial_fit` and `warm_start`, such as
         `MLPClassifier` and `SimpleMLPClassifier`, resume from the last iteration; others are
         trained from scratch.
-    gater : {"mlp", "local", "uniform"}, gater or estimator, default="mlp"
+    gater : {"mlp", "local", "cells", "uniform"}, gater or estimator, default="mlp"
         "mlp" is `MLPGater`, trained on the output of the mixture with the experts fixed (Algorithm
         6.1). "local" is `GaussianGater`, a density per expert and Bayes' rule (Algorithm 6.2).
-        "uniform" is `UniformGater`, the baseline. Alternatively a gater with other parameters,
+        "cells" is `CellGater`: cells of k-means, whose experts need no training of a gater; then
+        `first_partition` and `balance` do not apply. "uniform" is `UniformGater`, the baseline.
+        Alternatively a gater with other parameters,
         such as ``MLPGater((500,))``, or a classifier with `predict_proba`, which learns to predict
         the best expert.
     n_experts : int or "auto", default="auto"

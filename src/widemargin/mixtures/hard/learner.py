@@ -25,6 +25,7 @@ from sklearn.utils.parallel import delayed
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.threads import thread_count
 from widemargin.kernels import UnscaledInputsWarning
+from widemargin.mixtures.gaters.cells import CellGater
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.hard.example_block import ExampleBlock, error_variances
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert, in_parallel
@@ -40,6 +41,7 @@ __all__ = ["MixtureLearner", "MixtureSettings", "MixtureState", "OutOfTime", "St
 # Of the time that is left when a phase begins, what it may take; the rest is for later phases.
 EXPERTS_SHARE, OUTPUTS_SHARE, GATER_SHARE = 0.55, 0.4, 0.6
 ASSIGNMENT_EFFORT = 2.0  # of assigning examples, relative to their gates
+MEASURED_ROWS = 20_000  # that measure a mixture whose gater needs no outputs
 TIMED_ROWS = 500  # whose outputs tell how many rows there is time for
 
 
@@ -121,6 +123,8 @@ class MixtureLearner:
     def visit(self, order: IntArray, rate: float) -> Tally:
         if self.seconds > current_limit().left:
             raise OutOfTime
+        if isinstance(self.state.gater, CellGater):
+            return self._train_cells(self.state.gater)
         begun = now()
         state, settings, partition = self.state, self.settings, self.state.next_partition
         watch = Stopwatch()
@@ -160,6 +164,25 @@ class MixtureLearner:
         self.seconds = np.inf if log_joint is None else now() - begun
         return tally._replace(updates=int(moved))
 
+    def _train_cells(self, gater: CellGater) -> Tally:
+        """One iteration with a gater that has divided the examples: its experts, and a measure."""
+        state, watch, partition = self.state, Stopwatch(), self.state.partition
+        with watch.phase("experts"):
+            also = gater.neighbours(self.block.X, partition) if gater.overlap > 0 else None
+            members = self._train(partition, also)
+        self.state = MixtureState(members, gater, partition, partition, state.iteration + 1)
+        count = min(len(self.block), MEASURED_ROWS, self.settings.gater_rows or MEASURED_ROWS)
+        random = np.random.RandomState(self.settings.seed)
+        block = self.block.take(np.sort(random.permutation(len(self.block))[:count]))
+        with watch.phase("outputs"):
+            outputs = self.scores(block.X)
+        if block.targets.output_kind == "probability":
+            outputs /= outputs.sum(axis=1, keepdims=True)
+        values, errors = block.targets.criterion_and_errors(outputs)
+        weights = block.weights_or_ones
+        self.iteration_measures = watch.seconds
+        return Tally(0, float(weights @ values), float(weights @ errors), float(weights.sum()))
+
     def _log_joint(
         self, gater: Gater, rows: IntArray, block: ExampleBlock
     ) -> tuple[FloatArray, FloatArray | None]:
@@ -189,8 +212,8 @@ class MixtureLearner:
         block = self.block if len(rows) == len(self.block) else self.block.take(rows)
         return rows, block, block.outputs(experts)
 
-    def _train(self, partition: IntArray) -> list[Any]:
-        """Step 2: the experts, each on its subset, in parallel."""
+    def _train(self, partition: IntArray, also: list[IntArray] | None = None) -> list[Any]:
+        """Step 2: the experts in parallel, each on its subset and perhaps on others' examples."""
         settings, former = self.settings, self.state.experts
         seeds = settings.expert_seeds(self.n_experts)
         X, weights = self.examples.X, self.examples.weights
@@ -206,6 +229,8 @@ class MixtureLearner:
             """Sends each worker the rows of its expert only; a stopped fit keeps old experts."""
             for k in range(self.n_experts):
                 rows = by_expert[ends[k - 1] if k else 0 : ends[k]]
+                if also is not None:
+                    rows = np.concatenate([rows, self.order[also[k]]])
                 stopped = interrupted.is_set() or limit.left == 0.0
                 subset = None
                 if former[k] is None or (len(rows) and not stopped):

@@ -16,6 +16,7 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.unscaled import warn_if_unscaled
+from widemargin.mixtures.gaters.cells import CellGater
 from widemargin.mixtures.gaters.estimator import EstimatorGater
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
@@ -49,7 +50,7 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
 HARD_CONSTRAINTS: dict[str, Any] = {
     **{name: allowed for name, allowed in LOOP_CONSTRAINTS.items() if name != "shuffle"},
     "expert": [HasMethods("fit"), None],
-    "gater": [StrOptions({"mlp", "local", "uniform"}), HasMethods("fit")],
+    "gater": [StrOptions({"mlp", "local", "cells", "uniform"}), HasMethods("fit")],
     "n_experts": [StrOptions({"auto"}), _POSITIVE],
     "first_partition": [StrOptions({"random", "kmeans"})],
     "balance": [Interval(Real, 1, None, closed="left"), None],
@@ -214,6 +215,7 @@ class HardMixture(IterativeModel):
         kinds: dict[str, Callable[[], Gater]] = {
             "mlp": MLPGater,
             "local": GaussianGater,
+            "cells": CellGater,
             "uniform": UniformGater,
         }
         return kinds[given]()
@@ -229,6 +231,14 @@ class HardMixture(IterativeModel):
         rows = examples.order
         n_experts = self._number_of_experts(len(rows))
         random = np.random.RandomState(self._seed())
+        if isinstance(gater, CellGater):
+            if self.balance not in (1.0, None):
+                raise ValueError(
+                    f"balance={self.balance} cannot be kept: cells have the examples that are "
+                    "nearest to their centre; use another gater, or balance=None"
+                )
+            partition = gater.divide(examples.X[rows], n_experts)
+            return MixtureState([None] * gater.n_experts_, gater, partition, partition)
         if self.first_partition == "random":
             partition = random_partition(len(rows), n_experts, random)
         else:
