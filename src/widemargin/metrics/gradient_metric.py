@@ -85,9 +85,9 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The most examples at which the gradient is computed.
     max_iter : int, default=8
         The most iterations on the first few thousand examples. Larger subsets have two each.
-    tol : float, default=0.01
-        The tolerance of the machines, as in `SVC`.
-    min_share : float, default=1e-4
+    tol : float, default=0.1
+        The tolerance of the machines, as in `SVC`. Gradients need no exact solution.
+    min_share : float, default=2e-4
         Inputs are dropped if they change a squared distance by less than this, relative to the
         input that changes it most.
     scaling : {"auto", "standard", "minmax"} or None, default="auto"
@@ -199,8 +199,8 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_rows: int = 50_000,
         gradient_rows: int = 3000,
         max_iter: int = 8,
-        tol: float = 1e-2,
-        min_share: float = 1e-4,
+        tol: float = 0.1,
+        min_share: float = 2e-4,
         scaling: str | None = "auto",
         validation_fraction: float = 0.2,
         time_limit: float | None = None,
