@@ -56,6 +56,7 @@ PHI = PolynomialFeatures(2)
     gamma=[("scale", 0.5)],
     degree=[(3, 2)],
     coef0=[(0.0, 1.0)],
+    exponent=[(1.0, 0.5)],
 )
 def test_training_cannot_continue_in_another_feature_space(name, before, after):
     clf = make(name, warm_start=True, **before).fit(X, Y)

@@ -61,6 +61,7 @@ VARIANTS = [
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, scaling=None),
     KernelPerceptron(kernel="precomputed", tol=None),
+    KernelPerceptron(kernel="exponential", exponent=1.5),
     MLPClassifier(loss="margin", solver="sgd", learning_rate_init=0.1),
     MLPClassifier((20, 10), "tanh", loss="squared_error", dtype="float64", learning_rate="cosine"),
     MLPClassifier(solver="sgd", momentum=0.0, batch_size=1, learning_rate_init=0.01),
@@ -95,7 +96,11 @@ VARIANTS = [
     SVC(kernel="linear", multi_class="ovr"),
     SVC(probability=True),
     SVC(kernel="precomputed"),
+    SVC(kernel="exponential", gamma=0.1, tol=1e-11),
+    SVC(kernel="laplacian", exponent=0.7),
     SVR(gamma=0.1, tol=1e-11),
+    SVR(kernel="laplacian", gamma=0.1, tol=1e-11),
+    OneClassSVM(kernel="exponential", exponent=0.5),
     SVR(kernel="precomputed"),
     NuSVR(gamma=0.1, tol=1e-11),
 ]

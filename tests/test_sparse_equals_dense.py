@@ -33,6 +33,7 @@ from widemargin import (
     Perceptron,
 )
 from widemargin.mixtures import GaussianGater
+from widemargin.reference.kernels import distance_kernel
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -151,9 +152,13 @@ def _fitted(cls):
 OPTIONS = [
     *[
         (SVC, {"kernel": kernel, "scaling": scaling, "degree": 2, "coef0": 0.5})
-        for kernel in ("linear", "poly", "rbf", "sigmoid")
+        for kernel in ("linear", "poly", "rbf", "sigmoid", "exponential", "laplacian")
         for scaling in ("standard", "minmax")
     ],
+    (SVC, {"kernel": "exponential", "exponent": 0.5, "gamma": 1.0}),
+    (SVR, {"kernel": "laplacian", "exponent": 0.7, "scaling": "standard"}),
+    (KernelPerceptron, {"kernel": "exponential", "exponent": 1.5, "radius": 1.0}),
+    (KernelPerceptron, {"kernel": "laplacian", "scaling": None, "gamma": 1.0, "radius": 1.0}),
     (SVR, {"kernel": "linear", "scaling": "standard"}),
     (NuSVC, {"kernel": "poly", "coef0": 1.0, "scaling": "standard", "nu": 0.3}),
     (OneClassSVM, {"scaling": "minmax", "nu": 0.2}),
@@ -182,16 +187,17 @@ def test_gamma_far_from_the_origin():
 
 @pytest.mark.parametrize("width", [40, 3000])
 @pytest.mark.parametrize("dtype", ["auto", "float32"])
-def test_distances_beside_a_column_of_large_numbers(width, dtype):
+@pytest.mark.parametrize("kernel", ["rbf", "exponential", "laplacian"])
+def test_distances_beside_a_column_of_large_numbers(width, dtype, kernel):
     """f of the fit and of the prediction; with 1e8² in the norms, 1 is within their rounding."""
     rng = np.random.default_rng(0)
     X = rng.integers(1, 4, size=(60, width)) * (rng.random((60, width)) < 3 / width)
     X[:, 0] = 1e8 * (rng.random(60) < 0.5)
     y = np.where(rng.random(60) < 0.5, -1.0, 1.0)
-    model = SVC(gamma=0.25, C=2.0, dtype=dtype).fit(sp.csr_array(X.astype(np.float64)), y)
+    model = SVC(kernel=kernel, gamma=0.25, C=2.0, dtype=dtype)
+    model.fit(sp.csr_array(X.astype(np.float64)), y)
     vectors, coef = X[model.support_], model.dual_coef_[0]
-    distances = np.square(X[:, None].astype(np.float64) - vectors[None]).sum(axis=2)
-    expected = np.exp(-0.25 * distances) @ coef + model.intercept_
+    expected = distance_kernel(kernel, X, vectors, 0.25) @ coef + model.intercept_
     precision = 1e-9 if dtype == "auto" else 1e-4
     for S in (X, sp.csr_array(X), sp.csc_array(X)):
         np.testing.assert_allclose(model.decision_function(S), expected, atol=precision)

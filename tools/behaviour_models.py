@@ -72,6 +72,11 @@ MODELS = [
         "KernelPerceptron",
         {"kernel": "poly", "degree": 2, "coef0": 1.0, "radius": 0.5, "scaling": None},
     ),
+    (
+        "KernelPerceptron/laplacian",
+        "KernelPerceptron",
+        {"kernel": "laplacian", "exponent": 0.75, "radius": 0.5},
+    ),
     ("SVC/default", "SVC", {}),
     ("SVC/linear", "SVC", {"kernel": "linear", "multi_class": "ovr", "max_iter": 2000}),
     (
@@ -86,10 +91,12 @@ MODELS = [
         | {"decision_function_shape": "ovo", "dtype": "float64", "shrinking": "heuristic"}
         | {"max_iter": 2000},
     ),
+    ("SVC/exponential", "SVC", {"kernel": "exponential", "scaling": "standard"}),
     ("NuSVC/default", "NuSVC", {}),
     ("NuSVC/probability", "NuSVC", {"nu": 0.2, "probability": True, "multi_class": "ovr"}),
     ("SVR/default", "SVR", {}),
     ("SVR/linear", "SVR", {"kernel": "linear", "C": 0.1, "epsilon": 0.01, "max_iter": 10_000}),
+    ("SVR/laplacian", "SVR", {"kernel": "laplacian", "exponent": 0.7, "gamma": 0.2}),
     ("NuSVR/default", "NuSVR", {}),
     ("NuSVR/narrow", "NuSVR", {"nu": 0.3, "C": 5.0, "gamma": 0.2, "dtype": "float64"}),
     ("OneClassSVM/default", "OneClassSVM", {}),

@@ -1,12 +1,13 @@
 """Whether kernel machines ever certify what is not true: random problems against an oracle.
 
     python -m tools.kernel_certificates --count 10000 --seed 0
+    python -m tools.kernel_certificates --count 3000 --kernels exponential laplacian
 
 Each problem is drawn from its seed: a machine, a kernel, 5 to 60 rows of 1 to 8 columns at scales
 from 1e-30 to 1e30, with offsets, duplicates, columns of two values, weights, either precision,
 dense or CSR. The oracle takes β and the rows, computes the kernel in extended precision (from
-differences for rbf), and from it f, the violation of the conditions and the duality gap. These must
-hold:
+differences for distances), and from it f, the violation of the conditions and the duality gap.
+These must hold:
 
 - `converged_` means that the oracle's violation is at most `tol`;
 - `kkt_violation_` and `duality_gap_` are not smaller than the oracle's, also without `converged_`;
@@ -19,6 +20,7 @@ import argparse
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -33,6 +35,7 @@ from widemargin.svm.fit import KernelProblems
 MACHINES = {"c_svc": SVC, "nu_svc": NuSVC, "epsilon_svr": SVR, "nu_svr": NuSVR}
 MACHINES |= {"one_class": OneClassSVM}
 DOCUMENTED = ("overflow", "infeasible", "makes every kernel value the same", "nu makes the sum")
+KERNELS = ("linear", "poly", "rbf", "rbf", "sigmoid", "exponential", "laplacian")
 SLACK = 1e-9  # relative, of a comparison with the oracle
 FEASIBLE = 1e-9  # relative error of a sum of β
 
@@ -60,8 +63,8 @@ class Verdict(NamedTuple):
 # ---------------------------------------------------------------------------------- random problems
 
 
-def draw(seed: int) -> Case:
-    """The problem of this seed."""
+def draw(seed: int, kernels: Sequence[str] = KERNELS) -> Case:
+    """The problem of this seed, with one of these kernels."""
     rng = np.random.default_rng(seed)
     kind = str(rng.choice(list(MACHINES)))
     X, scale = _inputs(rng)
@@ -81,7 +84,7 @@ def draw(seed: int) -> Case:
         X = X.astype(np.float32)
     if rng.random() < 0.3:
         X = sp.csr_array(X)
-    return Case(kind, _parameters(rng, kind, scale), X, y, weights)
+    return Case(kind, _parameters(rng, kind, scale, kernels), X, y, weights)
 
 
 def _inputs(rng: np.random.Generator) -> tuple[Any, float]:
@@ -105,16 +108,23 @@ def _inputs(rng: np.random.Generator) -> tuple[Any, float]:
     return X * scale, scale
 
 
-def _parameters(rng: np.random.Generator, kind: str, scale: float) -> dict[str, Any]:
-    kernel = str(rng.choice(["linear", "poly", "rbf", "rbf", "sigmoid"]))
+def _parameters(
+    rng: np.random.Generator, kind: str, scale: float, kernels: Sequence[str]
+) -> dict[str, Any]:
+    kernel = str(rng.choice(kernels))
+    most = {"exponential": 2.0, "laplacian": 1.0}.get(kernel)
+    exponent = 1.0  # quarters are computed by roots, other numbers by logarithms
+    if most is not None and rng.random() < 0.7:
+        exponent = float(rng.choice([rng.uniform(0.05, most), rng.integers(1, 4 * most + 1) / 4]))
     gamma: Any = str(rng.choice(["scale", "auto"]))
     if rng.random() < 0.5:
-        gamma = 10 ** rng.uniform(-4, 4) / scale**2
+        gamma = 10 ** rng.uniform(-4, 4) / scale ** (2.0 if most is None else exponent)
     found = {
         "kernel": kernel,
         "gamma": gamma,
         "degree": int(rng.integers(1, 5)),
         "coef0": float(rng.choice([0.0, 1.0, rng.normal()])),
+        "exponent": exponent,
         "tol": 10 ** rng.uniform(-10, -1) if rng.random() < 0.7 else 1e-3,
         "dtype": str(rng.choice(["auto", "float32", "float64"])),
         "shrinking": bool(rng.random() < 0.7),
@@ -137,8 +147,13 @@ def exact_kernel(model: Any, X: Any) -> Any:
     """The matrix of kernel values in extended precision."""
     x = (X.toarray() if sp.issparse(X) else X).astype(Extended)
     gamma, r = Extended(model.gamma_), Extended(model.coef0)
-    if model.kernel == "rbf":
-        return np.exp(-gamma * ((x[:, None] - x[None]) ** 2).sum(axis=2))
+    if model.kernel in ("rbf", "exponential", "laplacian"):
+        difference = np.abs(x[:, None] - x[None])
+        if model.kernel == "rbf":
+            return np.exp(-gamma * (difference**2).sum(axis=2))
+        in_l1 = model.kernel == "laplacian"
+        distance = difference.sum(axis=2) if in_l1 else np.sqrt((difference**2).sum(axis=2))
+        return np.exp(-gamma * distance ** Extended(model.exponent))
     inner = x @ x.T
     if model.kernel == "linear":
         return inner
@@ -234,11 +249,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.kernel_certificates")
     parser.add_argument("--count", type=int, default=1000, help="how many problems")
     parser.add_argument("--seed", type=int, default=0, help="of the first problem")
+    parser.add_argument("--kernels", nargs="+", default=KERNELS, help="to choose from")
     options = parser.parse_args(arguments)
     outcomes: Counter[str] = Counter()
     wrong, start = 0, time.process_time()
     for seed in range(options.seed, options.seed + options.count):
-        case = draw(seed)
+        case = draw(seed, options.kernels)
         verdict = check(case)
         outcomes[verdict.outcome] += 1
         if verdict.faults:

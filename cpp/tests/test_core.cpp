@@ -5,6 +5,7 @@
 
 namespace widemargin::tests {
 
+void test_lanes(const Tables& tables);
 void test_parallel(const Tables& tables);
 void test_shuffle();
 void test_tables(const Tables& tables);
@@ -29,7 +30,7 @@ int main() {
     using namespace widemargin::tests;
     const Tables tables = widemargin::supported_loops();
     for (const auto test :
-         {test_parallel, test_tables, test_decision, test_combine, test_moments, test_criteria,
+         {test_lanes, test_parallel, test_tables, test_decision, test_combine, test_moments, test_criteria,
           test_stochastic_gradient, test_dual_descent, test_dual_epochs, test_losses,
           test_crammer_singer, test_kernel_perceptron, test_networks, test_committees,
           test_mixture_criteria}) {

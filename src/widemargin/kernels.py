@@ -122,8 +122,9 @@ class Inputs:
         if np.isfinite(gamma) and gamma * both.max(initial=0.0) < RESOLVED_NORMS:
             return distances
         pairs = np.argwhere(~(distances >= CANCELLED * both))
-        size = max(1, NUMBERS_AT_ONCE // self.x.shape[1])
-        for some in gen_batches(len(pairs), size) if len(pairs) else ():
+        if not len(pairs):
+            return distances
+        for some in gen_batches(len(pairs), max(1, NUMBERS_AT_ONCE // self.x.shape[1])):
             a, b = pairs[some].T
             difference = self._filled(a) - other._filled(b)
             distances[a, b] = np.einsum("ij,ij->i", difference, difference)

@@ -210,6 +210,17 @@ def test_svc_learns_a_mixed_table(mixed, tmp_path):
     assert run_json("train", mixed, *options)["training_error"] < 15
 
 
+@pytest.mark.parametrize("model", ["svc", "nu-svc", "kernel-perceptron"])
+def test_kernels_with_an_exponent(model, mixed, tmp_path):
+    options = ("--target", "pay", "-o", tmp_path / "m", "--model", model)
+    kernel = ("--set", "kernel=exponential", "--set", "exponent=0.5")
+    assert run_json("train", mixed, *options, *kernel)["training_error"] < 15
+    facts = run_json("info", tmp_path / "m")["parameters"]
+    assert (facts["kernel"], facts["exponent"]) == ("exponential", 0.5)
+    wrong = ("--set", "kernel=laplacian", "--set", "exponent=1.5")
+    assert "exponent=1.5 makes no positive definite" in fails("train", mixed, *options, *wrong)
+
+
 def test_settings_and_time_limit_reach_the_model(csv, tmp_path):
     settings = ("--set", "early_stopping=true", "--set", "learning_rate=0.01", "--set", "tol=null")
     options = ("--target", "y", "-o", tmp_path / "m", "--time-limit", "5", *settings)

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from helpers.dual_perceptron import IN_ORDER, PLAIN, ROWS, alpha_y, assert_same_machine, noisy
 from widemargin import KernelPerceptron
 from widemargin.reference import perceptrons as reference
+from widemargin.reference.kernels import distance_kernel
 
 
 def test_radius_is_that_of_the_smallest_ball():
@@ -49,7 +50,7 @@ def test_gamma_by_name():
     assert scaled.gamma_ == pytest.approx(1 / (4 * StandardScaler().fit_transform(X).var()))
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "exponential", "laplacian"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_sparse_inputs_standardised_are_dense_inputs_standardised(kernel, classes):
     X, y = noisy(classes=classes)
@@ -117,6 +118,18 @@ def test_a_function_is_a_kernel_too(scaling):
     np.testing.assert_allclose(
         function.decision_function(T), named.decision_function(T), rtol=1e-7, atol=1e-9
     )
+
+
+@pytest.mark.parametrize(("kernel", "exponent"), [("exponential", 1.5), ("laplacian", 0.5)])
+def test_powers_of_distances_are_kernels_too(kernel, exponent):
+    X, y = noisy()
+    options = {**PLAIN, "max_iter": 3}
+    named = KernelPerceptron(**{**options, "kernel": kernel, "exponent": exponent}).fit(X, y)
+    given = KernelPerceptron(**{**options, "kernel": "precomputed"})
+    given.fit(distance_kernel(kernel, X, X, 0.5, exponent), y)
+    assert_same_machine(named, given)
+    with pytest.raises(ValueError, match=r"exponent=1.5.*'laplacian'.*exponent <= 1"):
+        KernelPerceptron(kernel="laplacian", exponent=1.5).fit(X, y)
 
 
 def test_a_function_may_get_sparse_inputs_as_they_are():

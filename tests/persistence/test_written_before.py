@@ -106,6 +106,13 @@ def test_same_parameters(name):
             assert json.loads(json.dumps(now[new])) == value, new
 
 
+@pytest.mark.parametrize("name", ["SVC-a", "NuSVC-a", "SVR-a", "NuSVR-a", "OneClassSVM-a"])
+def test_kernels_without_an_exponent(name):
+    """Their files do not have the parameter; kernels of that time do not use it."""
+    assert "exponent" not in FACTS[name]["params"]
+    assert read(name).exponent == 1.0
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -54,7 +54,7 @@ def outputs(model, X):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", SCALERS)
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "exponential", "laplacian"])
 @pytest.mark.parametrize("cls", MACHINES)
 def test_scaling_is_that_of_a_pipeline(cls, kernel, kind, layout):
     options = {"kernel": kernel, "degree": 2, "coef0": 1.0, **EXACT}
@@ -101,7 +101,7 @@ def test_sparse_inputs_stay_sparse():
     """Only columns far from the origin, which hold few zeros, are stored in full."""
     rng = np.random.default_rng(0)
     wide = sp.random_array((60, 5000), density=0.002, rng=rng, format="csr")
-    for kernel in ("rbf", "linear", "poly"):
+    for kernel in ("rbf", "linear", "poly", "exponential", "laplacian"):
         model = SVC(kernel=kernel, scaling="standard").fit(wide, np.arange(60) % 2)
         inputs = model._kernel.inputs(wide)
         assert sp.issparse(inputs.x)

@@ -32,6 +32,19 @@ void test_parts(Random& random) {
     CHECK(!encode(linear, mixed.dense(), false).double_precision, "float is asked for");
     CHECK(encode(rbf, mixed.dense(), true).double_precision, "double is asked for");
 
+    // terms of other distances, in the same parts
+    const Encoding sums = encode(laplacian, mixed.dense());
+    CHECK(sums.pairing == Pairing::absolute_distance && sums.bits.size() == 40 &&
+              sums.bit_weight == 0.75 && sums.groups.size() == 1,
+          "%zu bits of %g", sums.bits.size(), sums.bit_weight);
+    for (std::size_t i = 0; i < sums.groups.at(0).size(); ++i) {
+        const double step = sums.groups[0][i].weight;
+        CHECK(parts.groups[0][i].weight == step * step, "a step of %g", step);
+    }
+    const Encoding roots = encode(exponential_power(0.5), mixed.dense());
+    CHECK(roots.pairing == Pairing::squared_distance && roots.bit_weight == parts.bit_weight,
+          "the power is taken at the end");
+
     // too few with one step, and not exclusive: they stay numbers
     Data few(50, 7);
     add_bits(random, few, 0, 7);
@@ -67,6 +80,23 @@ void test_sparse(Random& random) {
           "large norms");
 }
 
+// Roots magnify what cancels: they need distances that are seldom small beside the norms, and the
+// others are summed again.
+void test_sparse_roots(Random& random) {
+    Data data = make_data(random, Kind::sparse, 50, false);
+    for (const KernelFunction& kernel : {exponential, laplacian, exponential_power(2.0)}) {
+        for (const Rows& rows : {data.dense(), data.sparse()}) {
+            const Encoding found = encode(kernel, rows);
+            CHECK(found.sparse && found.cancels && !found.double_precision, "mostly zeros");
+        }
+    }
+    for (std::size_t l = 0; l < data.count; ++l) data.at(l, 5) = 1000.0 + random.centred();
+    for (const KernelFunction& kernel : {exponential, laplacian}) {
+        CHECK(!encode(kernel, data.sparse(), true).sparse, "all distances are small");
+    }
+    CHECK(encode(rbf, data.sparse(), true).sparse, "squares are precise enough");
+}
+
 // Double where float does not resolve the inputs at the scale of the kernel; otherwise centred.
 void test_large_inputs(Random& random) {
     Data data(50, 2);
@@ -84,6 +114,16 @@ void test_large_inputs(Random& random) {
     CHECK(encode(rbf, data.dense()).inputs.at(0).offset == 0.0, "double needs no centre");
     CHECK(!encode({KernelName::rbf, 1e-12, 0.0, 0}, data.dense()).double_precision,
           "large, but not to gamma");
+    for (const double q : {0.5, 1.0, 1.5}) {
+        const double gamma = std::pow(1e-6, q);
+        CHECK(
+            encode({KernelName::exponential_power, 1.0, 0.0, 0, q}, data.dense()).double_precision,
+            "large differences to the power of %g", q);
+        CHECK(!encode({KernelName::exponential_power, gamma, 0.0, 0, q}, data.dense())
+                   .double_precision,
+              "large, but not to gamma, to the power of %g", q);
+    }
+    CHECK(encode(laplacian, data.dense()).double_precision, "large differences in L1");
     for (double& value : data.x) value = std::round(value);
     CHECK(!encode(rbf, data.dense()).double_precision, "floats as given");
 }
@@ -93,6 +133,7 @@ void test_large_inputs(Random& random) {
 void test_encoding(Random& random) {
     test_parts(random);
     test_sparse(random);
+    test_sparse_roots(random);
     test_large_inputs(random);
 }
 

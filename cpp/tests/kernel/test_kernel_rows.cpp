@@ -14,7 +14,10 @@ namespace {
 std::string describe(Kind kind, const KernelFunction& kernel, bool double_precision,
                      std::size_t count) {
     static const char* kind_names[] = {"numbers", "bits", "groups", "mixed", "sparse"};
-    static const char* names[] = {"linear", "poly", "rbf", "sigmoid"};
+    static const char* names[] = {"linear",      "poly",
+                                  "rbf",         "sigmoid",
+                                  "exponential", "power of exponential",
+                                  "laplacian",   "power of laplacian"};
     return std::string(names[static_cast<int>(kernel.name)]) +
            (double_precision ? " double " : " float ") + kind_names[static_cast<int>(kind)] + " " +
            std::to_string(count);
@@ -112,9 +115,8 @@ void check_layout(Kind kind, const KernelFunction& kernel, const PackedView& vie
     const Layout of_distances[] = {
         {false, 8, 0, 0}, {false, 0, 2, 0}, {false, 0, 0, 2}, {false, 7, 2, 1}, {true, 300, 0, 0}};
     const auto k = static_cast<std::size_t>(kind);
-    const Layout wanted = kernel.name == KernelName::rbf
-                              ? of_distances[k]
-                              : Layout{kind == Kind::sparse, widths[k], 0, 0};
+    const Layout wanted =
+        uses_distances(kernel) ? of_distances[k] : Layout{kind == Kind::sparse, widths[k], 0, 0};
     const Layout found{view.values != nullptr, view.width, view.words, view.groups};
     CHECK(found == wanted, "%s: %d, %zu inputs, %zu words, %zu groups", text, found.sparse,
           found.inputs, found.words, found.groups);
@@ -149,7 +151,45 @@ void test_rows(Random& random) {
     }
 }
 
-// With one example every column is constant, so that rbf has no inputs.
+// Products of roots, and powers by logarithms. In every layout k(x, x) = 1 (see check_matrix).
+void test_exponents(Random& random) {
+    std::vector<KernelFunction> powers;
+    for (const double q : {0.01, 0.25, 0.3, 0.5, 0.9, 1.0}) powers.push_back(laplacian_power(q));
+    for (const double q : {0.01, 0.25, 0.5, 0.75, 1.0, 1.1, 1.25, 1.5, 1.75, 1.99, 2.0}) {
+        powers.push_back(exponential_power(q));
+    }
+    for (const Kind kind : kinds) {
+        for (const bool double_precision : {false, true}) {
+            Data data = make_data(random, kind, 40, double_precision);
+            const Rows stored = kind == Kind::sparse ? data.sparse() : data.dense();
+            const Order order = random_order(random, data.count, 40);
+            const Selection some{&stored, order.data(), order.size()};
+            for (const KernelFunction& kernel : powers) {
+                const std::string text = describe(kind, kernel, double_precision, 40) + " to " +
+                                         std::to_string(kernel.exponent);
+                const Encoding encoding = choose_encoding(kernel, {some}, double_precision);
+                CHECK(encoding.sparse == encoding.cancels, "%s", text.c_str());
+                const PackedExamples packed(some, encoding);
+                const auto rows = check_matrix({data, kernel, order, packed, text.c_str()});
+                // the power is that of another kernel
+                KernelFunction same = kernel;
+                if (kernel.exponent == 1.0) {
+                    same.name = pairing_of(kernel) == Pairing::absolute_distance
+                                    ? KernelName::laplacian
+                                    : KernelName::exponential;
+                } else if (kernel.exponent == 2.0) {
+                    same.name = KernelName::rbf;
+                } else {
+                    continue;
+                }
+                const PackedView& view = packed.view();
+                CHECK(compute(same, view, first_ones(40), view).rows == rows, "%s", text.c_str());
+            }
+        }
+    }
+}
+
+// With one example every column is constant, so that distances have no inputs.
 void test_one_example() {
     Data data(1, 5);
     add_constant(data, 3);
@@ -158,8 +198,7 @@ void test_one_example() {
     for (const KernelFunction& kernel : kernel_functions) {
         const Selection one{&stored, every.data(), 1};
         const PackedExamples packed(one, choose_encoding(kernel, {one}, std::nullopt));
-        CHECK((packed.view().width == 0) == (kernel.name == KernelName::rbf), "%zu",
-              packed.view().width);
+        CHECK((packed.view().width == 0) == uses_distances(kernel), "%zu", packed.view().width);
         check_matrix({data, kernel, every, packed, "one example"});
     }
 }
@@ -177,7 +216,7 @@ void test_degrees(Random& random) {
     }
 }
 
-// exp(-d^2) down to 0, and tanh from -1 to 1
+// exp(-d^2) and the like down to 0, and tanh from -1 to 1
 void test_far(bool double_precision) {
     Data data(200, 1);
     for (std::size_t l = 0; l < data.count; ++l) {
@@ -185,8 +224,12 @@ void test_far(bool double_precision) {
     }
     const Rows stored = data.dense();
     const Order every = first_ones(data.count);
-    for (const KernelFunction& kernel : {KernelFunction{KernelName::rbf, 1.0, 0.0, 0},
-                                         KernelFunction{KernelName::sigmoid, 1.0, -9.0, 0}}) {
+    for (const KernelFunction& kernel :
+         {KernelFunction{KernelName::rbf, 1.0, 0.0, 0},
+          KernelFunction{KernelName::sigmoid, 1.0, -9.0, 0},
+          KernelFunction{KernelName::exponential, 20.0, 0.0, 0},
+          KernelFunction{KernelName::laplacian, 20.0, 0.0, 0},
+          KernelFunction{KernelName::exponential_power, 1.0, 0.0, 0, 1.9}}) {
         const Selection all{&stored, every.data(), every.size()};
         const PackedExamples packed(all, choose_encoding(kernel, {all}, double_precision));
         for (const Doubles& row : check_matrix({data, kernel, every, packed, "far"})) {
@@ -194,6 +237,24 @@ void test_far(bool double_precision) {
                 CHECK(std::fabs(row[b]) <= 1.0, "%.17g", row[b]);
             }
         }
+    }
+}
+
+// Distances that overflow or underflow: the kernel is (nearly) 0 or 1, and never NaN.
+void test_extremes(bool double_precision) {
+    const double large = double_precision ? 1e300 : 1e30, small = double_precision ? 1e-300 : 1e-30;
+    Data data(4, 2);
+    data.at(1, 0) = small;
+    data.at(2, 1) = large;
+    data.at(3, 0) = -large;
+    const Rows stored = data.dense();
+    const Order every = first_ones(data.count);
+    const Selection all{&stored, every.data(), every.size()};
+    for (const KernelFunction& kernel :
+         {rbf, exponential, laplacian, exponential_power(0.5), exponential_power(1.3),
+          exponential_power(2.0), laplacian_power(0.25), laplacian_power(0.6)}) {
+        const PackedExamples packed(all, choose_encoding(kernel, {all}, double_precision));
+        check_matrix({data, kernel, every, packed, "extremes"});
     }
 }
 
@@ -207,16 +268,24 @@ void test_cancelled(Random& random) {
         const Rows stored = data.sparse();
         const Order every = first_ones(data.count);
         const Selection all{&stored, every.data(), every.size()};
-        Encoding encoding = choose_encoding(rbf, {all}, true);
-        CHECK(encoding.sparse && encoding.cancels == double_precision,
-              "100 does not matter in double");
-        encoding.double_precision = double_precision;
-        encoding.cancels = true;
-        const PackedExamples packed(all, encoding);
-        const Case c{data, rbf, every, packed, double_precision ? "cancelled" : "cancelled float"};
-        const std::vector<Doubles> rows = check_matrix(c);
-        for (std::size_t l = 0; l < data.count; ++l) CHECK(rows[l][l] == 1.0, "%zu", l);
-        check_places(random, c, rows);
+        for (const KernelFunction& kernel :
+             {rbf, exponential, exponential_power(0.25), laplacian, laplacian_power(0.5)}) {
+            Encoding encoding = choose_encoding(kernel, {all}, true);
+            if (kernel.name == KernelName::rbf) {
+                CHECK(encoding.sparse && encoding.cancels == double_precision,
+                      "100 does not matter in double");
+            } else {
+                CHECK(encoding.sparse && encoding.cancels, "a power magnifies what cancels");
+            }
+            encoding.double_precision = double_precision;
+            encoding.cancels = true;
+            const PackedExamples packed(all, encoding);
+            const std::string text = describe(Kind::sparse, kernel, double_precision, 90);
+            const Case c{data, kernel, every, packed, text.c_str()};
+            const std::vector<Doubles> rows = check_matrix(c);
+            for (std::size_t l = 0; l < data.count; ++l) CHECK(rows[l][l] == 1.0, "%zu", l);
+            check_places(random, c, rows);
+        }
     }
 }
 
@@ -278,9 +347,13 @@ void test_known_rows(Random& random) {
 
 void test_kernel_rows(Random& random) {
     test_rows(random);
+    test_exponents(random);
     test_one_example();
     test_degrees(random);
-    for (const bool double_precision : {false, true}) test_far(double_precision);
+    for (const bool double_precision : {false, true}) {
+        test_far(double_precision);
+        test_extremes(double_precision);
+    }
     test_cancelled(random);
     test_centre(random);
     test_known_rows(random);
@@ -289,11 +362,13 @@ void test_kernel_rows(Random& random) {
 }  // namespace
 
 void test_encoding(Random& random);
+void test_kernel_gradients(Random& random);
 void test_kernel_source(Random& random);
 
 }  // namespace widemargin::tests
 
 int main() {
     using namespace widemargin::tests;
-    return run_tests(1, {test_kernel_rows, test_encoding, test_kernel_source});
+    return run_tests(1,
+                     {test_kernel_rows, test_encoding, test_kernel_source, test_kernel_gradients});
 }

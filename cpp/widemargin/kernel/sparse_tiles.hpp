@@ -58,9 +58,11 @@ template <class T, Pairing pairing>
 }
 
 // A distance below this fraction of the two norms has lost its last digits: its relative error may
-// exceed 2^-18 (float) or 2^-33 (double).
-template <class T>
-constexpr T kCancelled = sizeof(T) == 8 ? T{0x1p-20} : T{0x1p-6};
+// exceed 2^-18 (float), 2^-33 (double), or 2^-43 where a root magnifies it.
+template <class T, KernelName name>
+constexpr T kCancelled = sizeof(T) == 4            ? T{0x1p-6}
+                         : name == KernelName::rbf ? T{0x1p-20}
+                                                   : T{0x1p-10};
 
 // The distance from the differences, in the order of the columns.
 template <class T, Pairing pairing>
@@ -82,7 +84,7 @@ T distance_of(const PackedView& a, std::size_t l, const PackedView& b, std::size
 }
 
 // Distances of one row and one block from what they share.
-template <class T, Pairing pairing>
+template <class T, KernelName name>
 [[gnu::always_inline]] inline void sparse_distances(const PackedView& x, std::size_t block,
                                                     const PackedView& from, std::size_t row,
                                                     T (&sum)[kBlock]) {
@@ -96,8 +98,8 @@ template <class T, Pairing pairing>
     }
     if (!x.cancels) return;
     for (std::size_t e = 0; e < kBlock && block * kBlock + e < x.count; ++e) {
-        const bool kept = sum[e] >= kCancelled<T> * (terms[e] + term);  // false for NaN
-        if (!kept) sum[e] = distance_of<T, pairing>(x, block * kBlock + e, from, row);
+        const bool kept = sum[e] >= kCancelled<T, name> * (terms[e] + term);  // false for NaN
+        if (!kept) sum[e] = distance_of<T, pairing_of(name)>(x, block * kBlock + e, from, row);
     }
 }
 
@@ -135,7 +137,7 @@ void sparse_rows(const KernelFunction& kernel, const RowList& rows, const Packed
             for (std::size_t r = 0; r < valid; ++r) {
                 const auto row = static_cast<std::size_t>(rows.index[first + r]);
                 if constexpr (pairing != Pairing::product) {
-                    sparse_distances<T, pairing>(x, block, *rows.from, row, sums[r]);
+                    sparse_distances<T, name>(x, block, *rows.from, row, sums[r]);
                 } else if (x.terms) {
                     add_terms<T>(x, block, *rows.from, row, sums[r]);
                 }

@@ -51,6 +51,7 @@ UNIT = {False: 2.0**-24, True: 2.0**-53}  # u, of float32 and of float64
 RANGE = {False: 1e37, True: 1e307}  # beyond it, and below its inverse, numbers are not represented
 SMALLEST = {False: 2.0**-126, True: 2.0**-1022}  # normal numbers
 CANCELLED = {False: 2.0**-6, True: 2.0**-20}  # of the norms: smaller distances are summed exactly
+CANCELLED_ROOTS = {False: 2.0**-6, True: 2.0**-10}  # the same, of powers of distances
 LOG_DIGITS = {False: 64.0, True: 512.0}  # what a power by logarithms loses, in units of u
 SAFETY = 2.0
 ROWS_AT_ONCE = 4096
@@ -177,7 +178,7 @@ class KernelRounding:
         norm = DISTANCE_KERNELS[str(self.kernel.function)]
         far = np.full(len(self.norms), gamma * least ** (q / norm) / unit)
         if sparse:
-            far += 2 * D / CANCELLED[double]
+            far += 2 * D / CANCELLED_ROOTS[double]
         if not double:
             reach = self.reach * (1.0 if norm == 2 else np.sqrt(self.width))
             far += 2 * gamma ** (1 / q) * reach if q >= 1 else gamma * unit ** (q - 1) * reach**q

@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
 from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.mixtures.gaters.cells import CellGater
@@ -178,8 +177,7 @@ class HardMixture(IterativeModel):
         if is_tunable(expert):
             rows = -(-len(examples.order) // self._number_of_experts(len(examples.order)))
             regions = find_regions(examples, targets, rows, platt=settings.platt)
-            scale = resolve_gamma("scale", examples.X)
-            gammas, Cs = candidates(expert, scale, default=self.expert is None)
+            gammas, Cs = candidates(expert, examples.X, default=self.expert is None)
             expert = search.best_expert(expert, regions, gammas, Cs, settings.classes)
             settings = replace(settings, expert=expert)
         gaters = gater_candidates(self.gater) if isinstance(self.gater, str) else []

@@ -25,6 +25,7 @@ from sklearn.utils.parallel import delayed
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.gamma import resolve_gamma
 from widemargin.inputs.threads import thread_count
+from widemargin.kernels import DISTANCE_KERNELS
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MLPGater
@@ -259,15 +260,24 @@ class ParameterSearch:
 
 
 def candidates(
-    template: Any, gamma_scale: float, *, default: bool
+    template: Any, X: ArrayLike, *, default: bool
 ) -> tuple[Sequence[Any], Sequence[float]]:
-    """Values of γ and C to try: of what the user left open, or of the `default` expert both."""
+    """Values of γ and C to try: of what the user left open, or of the `default` expert both.
+
+    The values of γ are those of the same distances for every kernel exp(−γ dᵠ).
+    """
     plain = type(template)().get_params()
     Cs: Sequence[float] = (template.C,)
     if default or plain["C"] == template.C:
         Cs = [factor * (template.C if default else DEFAULT_C) for factor in C_FACTORS]
-    free = template.kernel == "rbf" and template.gamma == plain["gamma"]
-    return list(gamma_scale * GAMMA_FACTORS) if free else [template.gamma], Cs
+    kernel = template.kernel
+    if not (isinstance(kernel, str) and kernel in DISTANCE_KERNELS):
+        return [template.gamma], Cs
+    if template.gamma != plain["gamma"]:
+        return [template.gamma], Cs
+    exponent = 2.0 if kernel == "rbf" else float(template.exponent)
+    scale = resolve_gamma("scale", X, kernel=kernel, exponent=exponent)
+    return list(scale * GAMMA_FACTORS ** (exponent / 2)), Cs
 
 
 def _with(template: Any, trial: Trial) -> Any:
