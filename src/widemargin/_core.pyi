@@ -214,6 +214,28 @@ class KernelExamples:
     def double_precision(self) -> bool: ...
     @property
     def layout(self) -> dict[str, int]: ...
+    @property
+    def cost(self) -> float: ...
+    @property
+    def matrix_bytes(self) -> int: ...
+    def take(self, ids: IntArray) -> "KernelExamples": ...
+
+@final
+class MatrixExamples:
+    """Some examples of a kernel matrix."""
+
+    @property
+    def double_precision(self) -> bool: ...
+    @property
+    def layout(self) -> dict[str, int]: ...
+
+@final
+class KernelMatrix:
+    """The kernel matrix of all examples of a fit."""
+
+    def __init__(self, examples: KernelExamples) -> None: ...
+    def compute(self, seconds: float, threads: int) -> bool: ...
+    def take(self, ids: IntArray) -> MatrixExamples: ...
 
 def pack_examples(
     kernel: str,
@@ -242,6 +264,10 @@ def kernel_gradients(
 ) -> None: ...
 
 @final
+class SolverMemory:
+    """The large arrays of a solver, for the next one."""
+
+@final
 class Decomposition:
     """The decomposition algorithm and its state, for one problem."""
 
@@ -261,6 +287,7 @@ class Decomposition:
         cache_bytes: int,
         max_steps: int,
         threads: int,
+        memory: SolverMemory | None,
     ) -> None: ...
     def run(self, seconds: float) -> dict[str, Any]: ...
     def measure(self, seconds: float) -> dict[str, Any]: ...
