@@ -85,8 +85,8 @@ nb::dict layout_of(const KernelExamples& x) {
 KernelExamples take_examples(const KernelExamples& from, Order ids) {
     const std::vector<std::int64_t> some = checked_ids(ids, from.packed->view().count);
     nb::gil_scoped_release release;
-    return {from.kernel, std::make_shared<PackedExamples>(
-                             from.packed->gather(some.data(), some.size()))};
+    return {from.kernel,
+            std::make_shared<PackedExamples>(from.packed->gather(some.data(), some.size()))};
 }
 
 // out[o] = sum over rows of coef[o][row] k(row, x)

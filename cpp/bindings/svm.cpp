@@ -17,8 +17,8 @@ Shrinking shrinking_of(const std::string& name) {
     return named("shrinking", name, names);
 }
 
-// A solver, and the kernel that it works with: KernelExamples, MatrixExamples, or a function from row numbers to
-// rows over all examples.
+// A solver, and the kernel that it works with: KernelExamples, MatrixExamples, or a function from
+// row numbers to rows over all examples.
 //
 // It owns the only reference to the kernel, so that the garbage collector sees all of them.
 class Solver {

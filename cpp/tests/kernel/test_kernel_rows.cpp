@@ -289,11 +289,12 @@ void test_kernel_rows(Random& random) {
 }  // namespace
 
 void test_encoding(Random& random);
+void test_kernel_matrix(Random& random);
 void test_kernel_source(Random& random);
 
 }  // namespace widemargin::tests
 
 int main() {
     using namespace widemargin::tests;
-    return run_tests(1, {test_kernel_rows, test_encoding, test_kernel_source});
+    return run_tests(1, {test_kernel_rows, test_encoding, test_kernel_matrix, test_kernel_source});
 }

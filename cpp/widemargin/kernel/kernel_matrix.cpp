@@ -39,7 +39,10 @@ KernelMatrix::KernelMatrix(const KernelFunction& kernel,
                            std::shared_ptr<const PackedExamples> examples)
     : kernel_(kernel, examples),
       stride_(rounded_to_blocks(kernel_.count())),
-      values_(bytes(*examples)) {}
+      values_(bytes(*examples)),
+      diagonal_(kernel_.count()) {
+    kernel_.diagonal(diagonal_.data());
+}
 
 std::size_t KernelMatrix::bytes(const PackedExamples& examples) {
     const std::size_t n = examples.view().count;
@@ -89,11 +92,9 @@ void KernelMatrix::mirror(std::size_t first, std::size_t last, [[maybe_unused]] 
     }
 }
 
-void KernelMatrix::diagonal(const std::int64_t* ids, std::size_t n, double* out) const {
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto l = static_cast<std::size_t>(ids[i]);
-        out[i] = double_precision() ? static_cast<const double*>(row(l))[l]
-                                    : static_cast<double>(static_cast<const float*>(row(l))[l]);
+void MatrixKernel::diagonal(double* out) const {
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+        out[i] = matrix_->diagonal()[static_cast<std::size_t>(ids_[i])];
     }
 }
 
@@ -133,8 +134,8 @@ void MatrixKernel::rows(const std::int64_t* ids, std::size_t n, const Frame& fra
             void* keep = use.keep ? use.keep[begin + r] : nullptr;
             if (!keep && !use.outputs) continue;
             void* to = keep ? keep : scratch.data() + r * last * value_bytes();
-            const void* from = matrix_->row(static_cast<std::size_t>(
-                ids_[static_cast<std::size_t>(ids[begin + r])]));
+            const void* from = matrix_->row(
+                static_cast<std::size_t>(ids_[static_cast<std::size_t>(ids[begin + r])]));
             double_precision() ? copy(static_cast<const double*>(from), to)
                                : copy(static_cast<const float*>(from), to);
             known[r] = to;

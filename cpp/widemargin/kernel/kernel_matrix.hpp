@@ -23,7 +23,7 @@ class KernelMatrix {
     const void* row(std::size_t l) const {
         return values_.data() + l * stride_ * kernel_.value_bytes();
     }
-    void diagonal(const std::int64_t* ids, std::size_t n, double* out) const;
+    const std::vector<double>& diagonal() const { return diagonal_; }
 
    private:
     template <class T>
@@ -32,6 +32,7 @@ class KernelMatrix {
     ComputedKernel kernel_;
     std::size_t stride_, next_ = 0;  // rows before next_ are known, and so are their columns
     Buffer<unsigned char> values_;
+    std::vector<double> diagonal_;
 };
 
 // The kernel between some examples of a matrix, which is complete.
@@ -48,9 +49,7 @@ class MatrixKernel final : public KernelSource {
     std::unique_ptr<Frame> frame(const std::int64_t* ids, std::size_t n) const override;
     void rows(const std::int64_t* ids, std::size_t n, const Frame& frame,
               const RowUse& use) const override;
-    void diagonal(double* out) const override {
-        matrix_->diagonal(ids_.data(), ids_.size(), out);
-    }
+    void diagonal(double* out) const override;
 
    private:
     std::shared_ptr<const KernelMatrix> matrix_;

@@ -34,9 +34,10 @@ template <class T, Pairing pairing>
     return larger<T>(smaller<T>(sign * column, all<T>(sign * value)), Real<T>{});
 }
 
-// Examples that are summed together: their sums do not wait for each other.
+// Examples that are summed together, if they have few registers each: sums of one wait for each
+// other.
 template <class T>
-constexpr std::size_t kSparseExamples = sizeof(T) == 4 ? 2 : 1;
+constexpr std::size_t kSparseExamples = kSparseRows / kLanes<T> <= 2 ? 2 : 1;
 
 // shared[row][example] of the panel and one block
 template <class T, Pairing pairing>

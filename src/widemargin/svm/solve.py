@@ -62,7 +62,7 @@ def solve_all(
     if kernel.named and len(tasks) > 1:
         shared = SharedExamples(inputs, [task.ids for task in tasks], memory)
     left: list[_core.SolverMemory] | None = [] if len(tasks) > 1 else None
-    run = _Run(X, inputs, kernel, tasks, options, watcher, state, shared, left)
+    run = _Run(X, inputs, kernel, tasks, options, watcher, state, shared, left, at_once)
     if control.limited:
         return _TimedRun(run, control, initial, at_once).solutions()
 
@@ -88,6 +88,7 @@ class _Run:
     state: SolverState | None
     shared: SharedExamples | None  # those of all problems
     memory: list[_core.SolverMemory] | None  # of solvers that are done, for the next ones
+    at_once: int  # problems that are solved at a time
 
     def solve(
         self,
@@ -128,11 +129,12 @@ class _Run:
         if state is not None and state.kernel != kernel:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
-            examples = (
-                Examples(self.inputs, task.ids) if shared is None else shared.of(task.ids)
-            )
+            examples = Examples(self.inputs, task.ids) if shared is None else shared.of(task.ids)
             source, diagonal = examples.source(kernel, control)
             verifier = Verifier(kernel, examples, source, diagonal)
+            if shared is not None and isinstance(source, _core.MatrixExamples):
+                matrix = shared.matrix_bytes(kernel) // self.at_once  # its share of this memory
+                options = replace(options, cache_bytes=options.cache_bytes - matrix)
         threads = (
             kernel.threads_for(self.X, len(task.ids) ** 2) if kernel.named else options.threads
         )
