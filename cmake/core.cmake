@@ -10,6 +10,7 @@ add_library(widemargin_core STATIC
             cpp/widemargin/base/shuffle.cpp
             cpp/widemargin/dispatch/dispatch.cpp
             cpp/widemargin/kernel/encoding.cpp
+            cpp/widemargin/kernel/kernel_matrix.cpp
             cpp/widemargin/kernel/kernel_source.cpp
             cpp/widemargin/kernel/packed_examples.cpp
             cpp/widemargin/svm/decomposition.cpp

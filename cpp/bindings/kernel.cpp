@@ -60,6 +60,35 @@ std::vector<KernelExamples> pack_examples(const std::string& name, double gamma,
     return packed;
 }
 
+std::vector<std::int64_t> checked_ids(Order ids, std::size_t count) {
+    require(ids.shape(0) > 0, "a set of examples is empty");
+    for (std::size_t i = 0; i < ids.shape(0); ++i) {
+        require(ids(i) >= 0 && static_cast<std::size_t>(ids(i)) < count,
+                "an example is outside its set");
+    }
+    return {ids.data(), ids.data() + ids.shape(0)};
+}
+
+nb::dict layout_of(const KernelExamples& x) {
+    const PackedView& view = x.packed->view();
+    nb::dict d;
+    d["sparse"] = view.values != nullptr;
+    d["inputs"] = view.width;
+    d["words"] = view.words;
+    d["groups"] = view.groups;
+    d["cancels"] = view.cancels;
+    d["bytes"] = x.packed->bytes();
+    return d;
+}
+
+// Some of the examples, in the same encoding.
+KernelExamples take_examples(const KernelExamples& from, Order ids) {
+    const std::vector<std::int64_t> some = checked_ids(ids, from.packed->view().count);
+    nb::gil_scoped_release release;
+    return {from.kernel,
+            std::make_shared<PackedExamples>(from.packed->gather(some.data(), some.size()))};
+}
+
 // out[o] = sum over rows of coef[o][row] k(row, x)
 void expand(const KernelExamples& rows, Matrix<const double> coef, const KernelExamples& x,
             Matrix<double> out, int threads) {
@@ -119,6 +148,28 @@ void kernel_gradients(const std::string& name, double gamma, double coef0, int d
                                       .threads = at_most_one_per_cpu(threads)});
 }
 
+// A kernel matrix, and examples taken from it once it is complete.
+class SharedMatrix {
+   public:
+    explicit SharedMatrix(const KernelExamples& examples)
+        : examples_(examples),
+          matrix_(std::make_shared<KernelMatrix>(examples.kernel, examples.packed)) {}
+
+    bool compute(double seconds, int threads) {
+        nb::gil_scoped_release release;
+        return matrix_->complete() || matrix_->compute(seconds, at_most_one_per_cpu(threads));
+    }
+
+    MatrixExamples take(Order ids) const {
+        require(matrix_->complete(), "the kernel matrix is not complete");
+        return {examples_, matrix_, checked_ids(ids, matrix_->count())};
+    }
+
+   private:
+    KernelExamples examples_;
+    std::shared_ptr<KernelMatrix> matrix_;
+};
+
 TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector<double> b,
                              Matrix<double> step, Vector<const double> y,
                              std::optional<Vector<const double>> weights, bool one_against_rest,
@@ -154,17 +205,19 @@ void bind_kernel(nb::module_& m) {
     nb::class_<KernelExamples>(m, "KernelExamples")
         .def_prop_ro("double_precision",
                      [](const KernelExamples& x) { return x.packed->view().double_precision; })
-        .def_prop_ro("layout", [](const KernelExamples& x) {
-            const PackedView& view = x.packed->view();
-            nb::dict d;
-            d["sparse"] = view.values != nullptr;
-            d["inputs"] = view.width;
-            d["words"] = view.words;
-            d["groups"] = view.groups;
-            d["cancels"] = view.cancels;
-            d["bytes"] = x.packed->bytes();
-            return d;
-        });
+        .def_prop_ro("layout", &layout_of)
+        .def_prop_ro("cost", [](const KernelExamples& x) { return x.packed->cost(); })
+        .def_prop_ro("matrix_bytes",
+                     [](const KernelExamples& x) { return KernelMatrix::bytes(*x.packed); })
+        .def("take", &take_examples, "ids"_a);
+    nb::class_<MatrixExamples>(m, "MatrixExamples")
+        .def_prop_ro("double_precision",
+                     [](const MatrixExamples& x) { return x.matrix->double_precision(); })
+        .def_prop_ro("layout", [](const MatrixExamples& x) { return layout_of(x.all); });
+    nb::class_<SharedMatrix>(m, "KernelMatrix")
+        .def(nb::init<const KernelExamples&>(), "examples"_a)
+        .def("compute", &SharedMatrix::compute, "seconds"_a, "threads"_a)
+        .def("take", &SharedMatrix::take, "ids"_a);
     m.def("pack_examples", &pack_examples, "kernel"_a, "gamma"_a, "coef0"_a, "degree"_a,
           "exponent"_a, "double_precision"_a.none(), "sets"_a, "centre"_a.none());
     m.def("expand", &expand, "rows"_a, "coef"_a, "x"_a, "out"_a.noconvert(), "threads"_a);

@@ -17,8 +17,8 @@ Shrinking shrinking_of(const std::string& name) {
     return named("shrinking", name, names);
 }
 
-// A solver, and the kernel that it works with: KernelExamples, or a function from row numbers to
-// rows over all examples.
+// A solver, and the kernel that it works with: KernelExamples, MatrixExamples, or a function from
+// row numbers to rows over all examples.
 //
 // It owns the only reference to the kernel, so that the garbage collector sees all of them.
 class Solver {
@@ -27,12 +27,15 @@ class Solver {
            Matrix<const double> beta, Matrix<const double> lo, Matrix<const double> hi,
            Matrix<const double> s, std::optional<Matrix<const unsigned char>> group,
            std::size_t working_set, const std::string& shrinking, double tol,
-           std::size_t cache_bytes, std::int64_t max_steps, int threads)
+           std::size_t cache_bytes, std::int64_t max_steps, int threads, SolverMemory* memory)
         : kernel_(std::move(kernel)) {
         std::shared_ptr<const KernelSource> source;
         if (diagonal) {
             require(nb::isinstance<nb::callable>(kernel_), "kernel must be a function of rows");
             source = given_kernel(*diagonal);
+        } else if (nb::isinstance<MatrixExamples>(kernel_)) {
+            const auto& some = nb::cast<const MatrixExamples&>(kernel_);
+            source = std::make_shared<MatrixKernel>(some.matrix, some.ids);
         } else {
             const auto& examples = nb::cast<const KernelExamples&>(kernel_);
             source = std::make_shared<ComputedKernel>(examples.kernel, examples.packed);
@@ -71,44 +74,51 @@ class Solver {
                                            .cache_bytes = cache_bytes,
                                            .max_steps = max_steps,
                                            .threads = at_most_one_per_cpu(threads)};
+        SolverMemory taken = memory ? std::move(*memory) : SolverMemory();
         nb::gil_scoped_release release;
-        solver_ = std::make_unique<Decomposition>(source, std::move(x), options);
+        solver_ = std::make_unique<Decomposition>(source, std::move(x), options, std::move(taken));
     }
     Solver(const Solver&) = delete;  // given_kernel() refers to it
     Solver& operator=(const Solver&) = delete;
 
+    SolverMemory release() {
+        SolverMemory memory = solver().release();
+        solver_.reset();
+        return memory;
+    }
+
     nb::dict run(double seconds) {
-        return as_dict([&] { return solver_->run(seconds); });
+        return as_dict([&] { return solver().run(seconds); });
     }
     nb::dict measure(double seconds) {
-        return as_dict([&] { return solver_->measure(seconds); });
+        return as_dict([&] { return solver().measure(seconds); });
     }
 
     void change_bounds(double t, Matrix<const double> lo, Matrix<const double> hi) {
         require(std::isfinite(t) && t >= 0.0, "the factor of beta must not be negative");
         require(complete_, "f is not known for every example");
         for (const auto* array : {&lo, &hi}) {
-            require(array->shape(0) == passes_ && array->shape(1) == solver_->examples(),
+            require(array->shape(0) == passes_ && array->shape(1) == solver().examples(),
                     "lo and hi must have the shape of beta");
         }
         std::vector<double> low, high;
         net_bounds(lo, hi, low, high);
         nb::gil_scoped_release release;
-        solver_->change_bounds(t, low, high);
+        solver().change_bounds(t, low, high);
     }
 
     void correct(Vector<const double> f, double tol) {
         require(complete_, "f is not known for every example");
-        require(f.shape(0) == solver_->examples(), "f must have one value per example");
+        require(f.shape(0) == solver().examples(), "f must have one value per example");
         nb::gil_scoped_release release;
-        solver_->correct(f.data(), tol);
+        solver().correct(f.data(), tol);
     }
 
     void state(Matrix<double> beta, Vector<double> f) const {
-        const std::size_t count = solver_->examples();
+        const std::size_t count = solver().examples();
         require(beta.shape(0) == passes_ && beta.shape(1) == count && f.shape(0) == count,
                 "beta or f has the wrong shape");
-        solver_->state(beta.data(), f.data());
+        solver().state(beta.data(), f.data());
         if (passes_ == 1) return;
         for (std::size_t l = 0; l < count; ++l) {
             const double net = beta(0, l);
@@ -122,6 +132,11 @@ class Solver {
     void drop_owners() { kernel_.reset(); }
 
    private:
+    Decomposition& solver() const {
+        require(solver_ != nullptr, "the solver has given its memory away");
+        return *solver_;
+    }
+
     // Rows from the function; called without the GIL.
     std::shared_ptr<const KernelSource> given_kernel(const Vector<const double>& diagonal) const {
         const std::size_t count = diagonal.shape(0);
@@ -189,14 +204,16 @@ class Solver {
 }  // namespace
 
 void bind_svm(nb::module_& m) {
+    nb::class_<SolverMemory>(m, "SolverMemory");
     nb::class_<Solver>(m, "Decomposition", collected<Solver>())
         .def(nb::init<nb::object, std::optional<Vector<const double>>, Matrix<const double>,
                       Matrix<const double>, Matrix<const double>, Matrix<const double>,
                       std::optional<Matrix<const unsigned char>>, std::size_t, const std::string&,
-                      double, std::size_t, std::int64_t, int>(),
+                      double, std::size_t, std::int64_t, int, SolverMemory*>(),
              "kernel"_a, nb::kw_only(), "diagonal"_a.none(), "beta"_a, "lo"_a, "hi"_a, "s"_a,
              "group"_a.none(), "working_set"_a, "shrinking"_a, "tol"_a, "cache_bytes"_a,
-             "max_steps"_a, "threads"_a)
+             "max_steps"_a, "threads"_a, "memory"_a.none())
+        .def("release", &Solver::release)
         .def("run", &Solver::run, "seconds"_a)
         .def("measure", &Solver::measure, "seconds"_a)
         .def("change_bounds", &Solver::change_bounds, "t"_a, "lo"_a, "hi"_a)

@@ -363,12 +363,13 @@ void test_kernel_rows(Random& random) {
 
 void test_encoding(Random& random);
 void test_kernel_gradients(Random& random);
+void test_kernel_matrix(Random& random);
 void test_kernel_source(Random& random);
 
 }  // namespace widemargin::tests
 
 int main() {
     using namespace widemargin::tests;
-    return run_tests(1,
-                     {test_kernel_rows, test_encoding, test_kernel_source, test_kernel_gradients});
+    return run_tests(1, {test_kernel_rows, test_encoding, test_kernel_matrix, test_kernel_source,
+                         test_kernel_gradients});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "widemargin/rows/stored_rows.hpp"
 
@@ -42,36 +43,63 @@ struct ColumnStatistics {
     }
 };
 
+// Counts the values of columns that have at most two so far; forgets those that have more.
+void count_values(const double* x, Columns& open, std::vector<Column>& columns) {
+    for (std::size_t k = 0; k < open.size();) {
+        const double value = x[open[k]];
+        Column& column = columns[static_cast<std::size_t>(open[k])];
+        if (column.distinct == 0) column.first = value, column.distinct = 1;
+        if (value != column.first) {
+            if (column.distinct == 1) column.second = value, column.distinct = 2;
+            if (value != column.second) column.distinct = 3;
+            ++column.seconds;
+        }
+        if (column.distinct == 3) {
+            open[k] = open.back();
+            open.pop_back();
+        } else {
+            ++k;
+        }
+    }
+}
+
+// Sums and extremes of each column, in arrays of their own so that the loop over columns has no
+// branches.
 ColumnStatistics column_statistics(const std::vector<Selection>& sets) {
     ColumnStatistics statistics;
     const std::size_t width = sets.front().rows->width;
     statistics.columns.resize(width);
+    Columns open(width);
+    std::iota(open.begin(), open.end(), 0);
+    std::vector<double> sums(width), lows(width), highs(width), rests(width);
+    double *sum = sums.data(), *low = lows.data(), *high = highs.data(), *rest = rests.data();
     RowReader read(width);
     for (const Selection& set : sets) {
         for (std::size_t i = 0; i < set.count; ++i) {
             const double* x = read(*set.rows, set.order[i]);
-            double norm = 0.0;
+            if (statistics.count + i == 0) lows.assign(x, x + width), highs = lows;
+            count_values(x, open, statistics.columns);
+            std::int64_t stored = 0;
             for (std::size_t j = 0; j < width; ++j) {
-                Column& column = statistics.columns[j];
-                if (column.distinct == 0) {
-                    column.first = column.low = column.high = x[j];
-                    column.distinct = 1;
-                } else if (x[j] != column.first && column.distinct < 3) {
-                    if (column.distinct == 1) column.second = x[j], column.distinct = 2;
-                    if (x[j] != column.second) column.distinct = 3;
-                }
-                column.seconds += column.distinct == 2 && x[j] == column.second;
-                column.sum += x[j];
-                column.low = std::min(column.low, x[j]);
-                column.high = std::max(column.high, x[j]);
-                column.as_float &= static_cast<double>(static_cast<float>(x[j])) == x[j];
-                statistics.stored += x[j] != 0.0;
-                norm += x[j] * x[j];
+                sum[j] += x[j];
+                low[j] = x[j] < low[j] ? x[j] : low[j];
+                high[j] = x[j] > high[j] ? x[j] : high[j];
+                rest[j] += std::abs(x[j] - static_cast<double>(static_cast<float>(x[j])));
+                stored += x[j] != 0.0;
             }
+            double norms[4] = {};  // sums that do not wait for each other
+            for (std::size_t j = 0; j < width; ++j) norms[j % 4] += x[j] * x[j];
+            const double norm = (norms[0] + norms[1]) + (norms[2] + norms[3]);
+            statistics.stored += static_cast<double>(stored);
             statistics.largest_norm = std::max(statistics.largest_norm, norm);
             statistics.sum_of_norms += norm;
         }
         statistics.count += set.count;
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+        Column& column = statistics.columns[j];
+        column.sum = sum[j], column.low = low[j], column.high = high[j];
+        column.as_float = rest[j] == 0.0;
     }
     return statistics;
 }

@@ -34,25 +34,43 @@ template <class T, Pairing pairing>
     return larger<T>(smaller<T>(sign * column, all<T>(sign * value)), Real<T>{});
 }
 
+// Examples that are summed together, if they have few registers each: sums of one wait for each
+// other.
+template <class T>
+constexpr std::size_t kSparseExamples = kSparseRows / kLanes<T> <= 2 ? 2 : 1;
+
 // shared[row][example] of the panel and one block
 template <class T, Pairing pairing>
 [[gnu::always_inline]] inline void sparse_sums(const PackedView& x, std::size_t block,
                                                const T* panel, T (&shared)[kSparseRows][kBlock]) {
-    constexpr std::size_t P = kSparseRows / kLanes<T>;
+    constexpr std::size_t P = kSparseRows / kLanes<T>, G = kSparseExamples<T>;
     const auto* values = static_cast<const T*>(x.values);
-    for (std::size_t e = 0; e < kBlock; ++e) {
-        Real<T> sum[P] = {};
-        const std::size_t l = block * kBlock + e;
-        const std::int64_t stop = l < x.count ? x.starts[l + 1] : 0;
-        for (std::int64_t i = l < x.count ? x.starts[l] : 0; i < stop; ++i) {
-            const T* column = panel + static_cast<std::size_t>(x.columns[i]) * kSparseRows;
+    const auto add = [&](std::int64_t i, Real<T>(&sum)[P]) __attribute__((always_inline)) {
+        const T* column = panel + static_cast<std::size_t>(x.columns[i]) * kSparseRows;
 #pragma GCC unroll 16
-            for (std::size_t p = 0; p < P; ++p) {
-                sum[p] += shared_part<T, pairing>(values[i], load_lanes(column + p * kLanes<T>));
-            }
+        for (std::size_t p = 0; p < P; ++p) {
+            sum[p] += shared_part<T, pairing>(values[i], load_lanes(column + p * kLanes<T>));
         }
-        for (std::size_t r = 0; r < kSparseRows; ++r) {
-            shared[r][e] = sum[r / kLanes<T>][r % kLanes<T>];
+    };
+    for (std::size_t e = 0; e < kBlock; e += G) {
+        Real<T> sum[G][P] = {};
+        std::int64_t at[G], stop[G], both = 0;  // how many inputs all of them have
+        for (std::size_t g = 0; g < G; ++g) {
+            const std::size_t l = block * kBlock + e + g;
+            at[g] = l < x.count ? x.starts[l] : 0;
+            stop[g] = l < x.count ? x.starts[l + 1] : 0;
+            both = g == 0 || stop[g] - at[g] < both ? stop[g] - at[g] : both;
+        }
+        for (std::int64_t i = 0; i < both; ++i) {
+#pragma GCC unroll 16
+            for (std::size_t g = 0; g < G; ++g) add(at[g] + i, sum[g]);
+        }
+#pragma GCC unroll 16
+        for (std::size_t g = 0; g < G; ++g) {
+            for (std::int64_t i = at[g] + both; i < stop[g]; ++i) add(i, sum[g]);
+            for (std::size_t r = 0; r < kSparseRows; ++r) {
+                shared[r][e + g] = sum[g][r / kLanes<T>][r % kLanes<T>];
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ typename Clock::time_point after(double seconds) {
 }  // namespace
 
 Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variables start,
-                             const DecompositionOptions& options)
+                             const DecompositionOptions& options, SolverMemory memory)
     : kernel_(std::move(kernel)),
       count_(kernel_->count()),
       stride_(rounded_to_blocks(count_)),
@@ -57,8 +57,9 @@ Decomposition::Decomposition(std::shared_ptr<const KernelSource> kernel, Variabl
       x_(std::move(start)),
       next_f_(stride_),
       satisfied_(count_),
-      cache_(row_cache_bytes(options.cache_bytes, *kernel_), count_, kernel_->value_bytes()),
-      set_(*kernel_, options.threads) {
+      cache_(row_cache_bytes(options.cache_bytes, *kernel_), count_, kernel_->value_bytes(),
+             std::move(memory.rows)),
+      set_(*kernel_, options.threads, std::move(memory.tile)) {
     x_.id.resize(count_);
     std::iota(x_.id.begin(), x_.id.end(), 0);
     x_.f.assign(count_, 0.0);

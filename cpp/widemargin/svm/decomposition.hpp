@@ -56,11 +56,19 @@ struct DecompositionProgress {
     double traffic;  // sum of |change of beta| over all updates of f since f was last given
 };
 
+// The large arrays of a solver, which the solver of another problem may use again: fresh memory
+// costs time when it is written to first.
+struct SolverMemory {
+    Buffer<unsigned char> tile, rows;
+};
+
 class Decomposition {
    public:
     // `start` has its variables in the order of the examples, and a feasible beta.
     Decomposition(std::shared_ptr<const KernelSource> kernel, Variables start,
-                  const DecompositionOptions& options);
+                  const DecompositionOptions& options, SolverMemory memory = {});
+    // Gives its memory away; the solver cannot be used any more.
+    SolverMemory release() { return {set_.release(), cache_.release()}; }
 
     // Works for about this long; can be called again. It never leaves a step half done: `state`
     // gives the last point whose f is known.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "widemargin/base/buffer.hpp"
@@ -11,16 +12,26 @@ namespace widemargin {
 
 class RowCache {
    public:
-    RowCache(std::size_t bytes, std::size_t examples, std::size_t value_bytes)
-        : bytes_(bytes), value_bytes_(value_bytes), slot_of_(examples, kNone) {}
+    // `memory` is used if it is large enough; how many rows fit does not depend on it.
+    RowCache(std::size_t bytes, std::size_t examples, std::size_t value_bytes,
+             Buffer<unsigned char> memory = {})
+        : bytes_(bytes),
+          value_bytes_(value_bytes),
+          memory_(std::move(memory)),
+          slot_of_(examples, kNone) {}
 
     std::size_t bytes() const { return bytes_; }
+    // Gives its memory away; the cache cannot be used any more.
+    Buffer<unsigned char> release() { return std::move(memory_); }
 
     // Forgets everything; rows now have `stride` places, a multiple of a block.
     void reset(std::size_t stride) {
-        if (memory_.size() == 0) {
-            const std::size_t most = slot_of_.size() * stride * value_bytes_;
-            memory_ = Buffer<unsigned char>(std::min(bytes_, most));
+        if (used_bytes_ == 0 && bytes_ > 0) {
+            used_bytes_ = std::min(bytes_, slot_of_.size() * stride * value_bytes_);
+            if (memory_.size() < used_bytes_) {
+                memory_ = Buffer<unsigned char>();  // frees the old one first
+                memory_ = Buffer<unsigned char>(used_bytes_);
+            }
         }
         stride_ = stride;
         for (const std::int64_t id : owner_) {
@@ -82,7 +93,7 @@ class RowCache {
 
     std::size_t capacity() const {
         const std::size_t row = stride_ * value_bytes_;
-        return row == 0 ? 0 : std::min(slot_of_.size(), memory_.size() / row);
+        return row == 0 ? 0 : std::min(slot_of_.size(), used_bytes_ / row);
     }
     void* at(std::size_t slot) const { return memory_.data() + slot * stride_ * value_bytes_; }
 
@@ -97,7 +108,7 @@ class RowCache {
         for (; p < stride; ++p) target[p] = 0;
     }
 
-    std::size_t bytes_, value_bytes_, stride_ = 0, next_ = 0;
+    std::size_t bytes_, value_bytes_, used_bytes_ = 0, stride_ = 0, next_ = 0;
     Buffer<unsigned char> memory_;
     std::vector<std::size_t> slot_of_;
     std::vector<std::int64_t> owner_, used_;

@@ -29,7 +29,12 @@ struct Variables {
 
 class WorkingSet {
    public:
-    WorkingSet(const KernelSource& kernel, int threads) : kernel_(&kernel), threads_(threads) {}
+    // `memory` is used for tiles that fit into it.
+    WorkingSet(const KernelSource& kernel, int threads, Buffer<unsigned char> memory = {})
+        : kernel_(&kernel), threads_(threads), tile_(std::move(memory)) {}
+
+    // Gives its memory away; the set cannot be used any more.
+    Buffer<unsigned char> release() { return std::move(tile_); }
 
     // A new set, at these places; nothing of its tile is computed yet.
     void choose(std::vector<std::size_t> places, const Variables& all);

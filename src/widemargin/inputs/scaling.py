@@ -329,7 +329,10 @@ def filled_columns(X: ArrayLike, order: IntArray, weights: FloatArray | None) ->
         total = np.bincount(X.indices, row_weights, minlength=X.shape[1])
     else:
         batches = gen_batches(X.shape[0], ROWS_AT_ONCE)
-        total = np.sum([counted[rows] @ (X[rows] != 0) for rows in batches], axis=0)
+        if np.all(counted == 1.0):
+            total = np.sum([np.count_nonzero(X[rows], axis=0) for rows in batches], axis=0)
+        else:
+            total = np.sum([counted[rows] @ (X[rows] != 0) for rows in batches], axis=0)
     return np.asarray(total / counted.sum())
 
 

@@ -85,8 +85,9 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
             return [task(everything, codes == 1)]
         if self._one_against_rest:
             return [task(everything, codes == k) for k in range(len(self.classes_))]
+        of_class = [np.flatnonzero(codes == k) for k in range(len(self.classes_))]
         return [
-            task(np.flatnonzero((codes == i) | (codes == j)), codes == i) for i, j in self._pairs
+            task(np.concatenate([of_class[i], of_class[j]]), codes == i) for i, j in self._pairs
         ]
 
     # ------------------------------------------------------------------------------ expansion

@@ -99,6 +99,7 @@ def solve(
     number: int = 0,
     watch: Watch | None = None,
     state: SolverState | None = None,
+    memory: list[_core.SolverMemory] | None = None,
 ) -> Solution:
     """Minimises J until no group's violation exceeds tol, or there is a reason to stop.
 
@@ -125,6 +126,8 @@ def solve(
         Called after each slice with a function that gives the solution so far.
     state : SolverState, optional
         Where the solver is kept. If it holds one, `kernel` and `initial` are not used.
+    memory : list of _core.SolverMemory, optional
+        What solvers of other problems have left; the solver takes one and gives it back.
 
     Returns
     -------
@@ -142,7 +145,8 @@ def solve(
         verifier.rescale(state.factor, problem.coefficients(beta))
     else:
         assert verifier is not None
-        solver = _solver(kernel, problem, options, diagonal, initial)
+        left = memory.pop() if memory else None
+        solver = _solver(kernel, problem, options, diagonal, initial, left)
     run = _Run(solver, problem, options, control, verifier, number, watch)
     reason, before = run.until_done(), np.inf
     while reason in CLAIMS and control.reason() is None:
@@ -170,6 +174,8 @@ def solve(
         if run.progress["complete"]:
             run.correct(result, options.tol)
             state.solver, state.verifier = solver, verifier
+    if memory is not None:
+        memory.append(solver.release())
     result.reason = reason
     return result
 
@@ -180,6 +186,7 @@ def _solver(
     options: Options,
     diagonal: FloatArray | None,
     initial: FloatArray | None,
+    memory: _core.SolverMemory | None,
 ) -> _core.Decomposition:
     shape = (-1, problem.examples)
     beta = np.ascontiguousarray(problem.initial if initial is None else initial)
@@ -198,6 +205,7 @@ def _solver(
         cache_bytes=options.cache_bytes,
         max_steps=options.max_iter,
         threads=options.threads,
+        memory=memory,
     )
 
 

@@ -28,6 +28,7 @@ group, no variable that can grow has a larger v than one that can shrink.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -61,11 +62,11 @@ class Problem:
     sums: FloatArray  # c
     initial: FloatArray
 
-    @property
+    @cached_property
     def low(self) -> FloatArray:
         return np.where(self.z > 0, 0.0, -self.upper)
 
-    @property
+    @cached_property
     def high(self) -> FloatArray:
         return np.where(self.z > 0, self.upper, 0.0)
 
@@ -78,6 +79,14 @@ class Problem:
     def example(self) -> IntArray:
         """e(i), the example of each variable."""
         return np.arange(len(self.z)) % self.examples
+
+    def of_variables(self, values: FloatArray) -> FloatArray:
+        """Of each variable i, the value of its example e(i)."""
+        return values if len(values) == len(self.z) else np.concatenate([values, values])
+
+    def of_groups(self, values: FloatArray) -> FloatArray:
+        """Of each variable i, the value of its group g(i)."""
+        return values if len(values) == 1 else np.asarray(values[self.group])
 
     def coefficients(self, beta: FloatArray) -> FloatArray:
         """The coefficient of each example: the sum of its β."""
@@ -174,18 +183,18 @@ def certify(
     """
     v, up, low = _negative_gradient(problem, beta, f)
     biases = _biases(problem, v, up, low)
-    e = np.zeros(len(v)) if error is None else error[problem.example]
-    rises, falls = _excess(problem, v - biases[problem.group], e)
+    e = np.zeros(len(v)) if error is None else problem.of_variables(error)
+    rises, falls = _excess(problem, v - problem.of_groups(biases), e)
     alpha = np.abs(beta)
     room = np.maximum(0.0, problem.upper - alpha)
     terms = np.maximum(_times(room, rises), _times(alpha, falls))
-    most, least = _extremes(problem, v + e, up, low)[0], _extremes(problem, v - e, up, low)[1]
+    most, least = _largest(problem, v + e, up), -_largest(problem, e - v, low)
     apart = [m - l for m, l in zip(most, least, strict=True) if m > -np.inf and l < np.inf]
     return Certificate(
         violation=max([0.0, *map(float, apart)]),
         biases=biases,
         gap=float(terms.sum()),
-        dual=-float(0.5 * (problem.coefficients(beta) @ f) + problem.s @ beta),
+        dual=-(0.5 * _product(problem.coefficients(beta), f) + _product(problem.s, beta)),
     )
 
 
@@ -193,7 +202,7 @@ def doubtful(problem: Problem, beta: FloatArray, f: FloatArray, error: FloatArra
     """Which examples may violate their conditions, if each f is known up to its `error`."""
     v, up, low = _negative_gradient(problem, beta, f)
     biases = _biases(problem, v, up, low)
-    rises, falls = _excess(problem, v - biases[problem.group], error[problem.example])
+    rises, falls = _excess(problem, v - problem.of_groups(biases), problem.of_variables(error))
     alpha = np.abs(beta)
     doubt = ((alpha < problem.upper) & (rises > 0)) | ((alpha > 0) & (falls > 0))
     return np.asarray(doubt.reshape(-1, problem.examples).any(axis=0))
@@ -203,25 +212,24 @@ def _negative_gradient(
     problem: Problem, beta: FloatArray, f: FloatArray
 ) -> tuple[FloatArray, Mask, Mask]:
     """v (5.30), and which variables can grow and which can shrink (5.18), (5.19)."""
-    v = -(f[problem.example] + problem.s)
+    v = -(problem.of_variables(f) + problem.s)
     return v, beta < problem.high, beta > problem.low
 
 
-def _extremes(
-    problem: Problem, v: FloatArray, up: Mask, low: Mask
-) -> tuple[FloatArray, FloatArray]:
-    """Of each group, the largest v of a variable that can grow and the smallest that can shrink."""
-    groups = [problem.group == g for g in range(len(problem.sums))]
-    most = [np.max(v, where=up & members, initial=-np.inf) for members in groups]
-    least = [np.min(v, where=low & members, initial=np.inf) for members in groups]
-    return np.array(most), np.array(least)
+def _largest(problem: Problem, v: FloatArray, where: Mask) -> FloatArray:
+    """Of each group, the largest v of these variables; −∞ if there are none."""
+    groups = range(len(problem.sums))
+    masks = [where] if len(groups) == 1 else [where & (problem.group == g) for g in groups]
+    return np.array([np.max(v, where=mask, initial=-np.inf) for mask in masks])
 
 
 def _biases(problem: Problem, v: FloatArray, up: Mask, low: Mask) -> FloatArray:
-    biases = np.zeros(len(problem.sums))
-    for g, ends in enumerate(zip(*_extremes(problem, v, up, low), strict=True)):
-        free = v[up & low & (problem.group == g)]
-        known = free if len(free) else np.array([end for end in ends if np.isfinite(end)])
+    biases, free = np.zeros(len(problem.sums)), up & low
+    for g in range(len(biases)):
+        known = v[free if len(biases) == 1 else free & (problem.group == g)]
+        if not len(known):
+            ends = np.array([_largest(problem, v, up)[g], -_largest(problem, -v, low)[g]])
+            known = ends[np.isfinite(ends)]
         biases[g] = known.mean() if len(known) else 0.0
     return biases
 
@@ -232,6 +240,11 @@ def _excess(
     """|r|₊ = ξ (5.3), (5.4) and |−r|₊, at most, where r = z (v − b) is known up to its error."""
     r = problem.z * above
     return np.maximum(0.0, r + error), np.maximum(0.0, error - r)
+
+
+def _product(a: FloatArray, b: FloatArray) -> float:
+    """a · b; without BLAS, whose threads would wait for more of it."""
+    return float(np.einsum("i,i->", a, b))
 
 
 def _times(weight: FloatArray, excess: FloatArray) -> FloatArray:

@@ -41,7 +41,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.kernels import DISTANCE_KERNELS
 from widemargin.svm.kernel_source import KernelSource
 
@@ -66,6 +66,10 @@ class Rounding:
     right: FloatArray  # B
     size: FloatArray  # S
 
+    def of_rows(self, rows: IntArray) -> "Rounding":
+        """The same for some of the examples."""
+        return Rounding(self.unit, self.left[rows], self.right[rows], self.size[rows])
+
     @property
     def largest(self) -> float:
         """No |k| is larger."""
@@ -78,7 +82,9 @@ class Rounding:
         away again: every value is always rounded in the same way.
         """
         with np.errstate(all="ignore"):
-            errors = self.unit * (self.left @ (self.right.T @ np.abs(coef)))
+            # without BLAS, whose threads would wait for more of it
+            sums = np.einsum("mr,m->r", self.right, np.abs(coef))
+            errors = self.unit * np.einsum("lr,r->l", self.left, sums)
         return np.asarray(SAFETY * np.where(np.isnan(errors), np.inf, errors))
 
     def of_sum(self, coef: FloatArray, additions: int) -> FloatArray:
@@ -95,7 +101,7 @@ class Rounding:
     def largest_sum(self, coef: FloatArray) -> FloatArray:
         """Bounds of Σ coef_m k(x_l, x_m)."""
         with np.errstate(all="ignore"):
-            return np.asarray(self.size * (self.size @ np.abs(coef)))
+            return np.asarray(self.size * np.einsum("m,m->", self.size, np.abs(coef)))
 
 
 class KernelRounding:
@@ -116,7 +122,7 @@ class KernelRounding:
     def __init__(
         self, kernel: KernelSource, X: ArrayLike, single: bool, centre: FloatArray | None = None
     ) -> None:
-        self.kernel, self.width = kernel, X.shape[1]
+        self.kernel, self.width, self.single = kernel, X.shape[1], single
         with np.errstate(over="ignore"):
             if sp.issparse(X):
                 squares = X.astype(np.float64).power(2)
@@ -129,7 +135,7 @@ class KernelRounding:
         if single and kernel.function in DISTANCE_KERNELS:
             self.reach = _reach(X, self.norms)
 
-    def of(self, packed: _core.KernelExamples) -> Rounding:
+    def of(self, packed: _core.KernelExamples | _core.MatrixExamples) -> Rounding:
         """The bounds if the core stores the examples, or others with them, as it does these.
 
         They are infinite where numbers leave the range of the precision.

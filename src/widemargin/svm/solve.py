@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm.decomposition import Options, Solution, SolverState, solve
+from widemargin.svm.examples import Examples, SharedExamples
 from widemargin.svm.kernel_source import KernelInputs, KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
 from widemargin.svm.problem import Problem, certify, feasible_start, machine
@@ -53,10 +55,14 @@ def solve_all(
     state = state if len(tasks) == 1 else None
     sizes = [len(task.ids) for task in tasks]
     small = max(sizes) < MAX_EXAMPLES_IN_PARALLEL and sum(sizes) > MIN_EXAMPLES_FOR_THREADS
-    at_once = min(options.threads, len(tasks)) if small else 1
+    at_once, memory = min(options.threads, len(tasks)) if small else 1, options.cache_bytes
     if at_once > 1:
         options = options.shared(at_once)
-    run = _Run(X, kernel.inputs(X), kernel, tasks, options, watcher, state)
+    inputs, shared = kernel.inputs(X), None
+    if kernel.named and len(tasks) > 1:
+        shared = SharedExamples(inputs, [task.ids for task in tasks], memory)
+    left: list[_core.SolverMemory] | None = [] if len(tasks) > 1 else None
+    run = _Run(X, inputs, kernel, tasks, options, watcher, state, shared, left, at_once)
     if control.limited:
         return _TimedRun(run, control, initial, at_once).solutions()
 
@@ -80,6 +86,9 @@ class _Run:
     options: Options
     watcher: Watcher | None
     state: SolverState | None
+    shared: SharedExamples | None  # those of all problems
+    memory: list[_core.SolverMemory] | None  # of solvers that are done, for the next ones
+    at_once: int  # problems that are solved at a time
 
     def solve(
         self,
@@ -115,13 +124,17 @@ class _Run:
         begin: FloatArray | None,
         as_seen: Callable[[Solution], Solution],
     ) -> Solution:
-        inputs, state, watcher, options = self.inputs, self.state, self.watcher, self.options
+        state, watcher, options, shared = self.state, self.watcher, self.options, self.shared
         source, diagonal, verifier = None, None, None
         if state is not None and state.kernel != kernel:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
-            source, diagonal = kernel.over(inputs, task.ids)
-            verifier = Verifier(kernel, inputs, task.ids, source, diagonal)
+            examples = Examples(self.inputs, task.ids) if shared is None else shared.of(task.ids)
+            source, diagonal = examples.source(kernel, control)
+            verifier = Verifier(kernel, examples, source, diagonal)
+            if shared is not None and isinstance(source, _core.MatrixExamples):
+                matrix = shared.matrix_bytes(kernel) // self.at_once  # its share of this memory
+                options = replace(options, cache_bytes=options.cache_bytes - matrix)
         threads = (
             kernel.threads_for(self.X, len(task.ids) ** 2) if kernel.named else options.threads
         )
@@ -143,6 +156,7 @@ class _Run:
             number=number,
             watch=None if watcher is None else watch,
             state=state,
+            memory=self.memory,
         )
 
 
@@ -213,7 +227,7 @@ class _TimedRun:
             return whole(problem, examples, solution)
 
         loose = replace(self.run.options, tol=PART_TOL * self.run.options.tol)
-        run = replace(self.run, options=loose)
+        run = replace(self.run, options=loose, shared=None)  # a part is packed alone, soon
         found = as_whole(run.solve(k, task, control, begin, as_whole))
         # the whole problem is not solved
         self._keep(k, found, "time_limit", solved=found.reason == "tol")

@@ -15,10 +15,10 @@ import numpy as np
 
 from widemargin import _core
 from widemargin._typing import FloatArray, IntArray
-from widemargin.inputs.rows import as_rows
-from widemargin.svm.kernel_source import KernelInputs, KernelSource
+from widemargin.svm.examples import Examples
+from widemargin.svm.kernel_source import KernelSource
 from widemargin.svm.problem import Problem, doubtful
-from widemargin.svm.rounding import UNIT, KernelRounding, Rounding
+from widemargin.svm.rounding import UNIT, Rounding
 from widemargin.training.control import Control
 
 __all__ = ["Verifier"]
@@ -36,11 +36,9 @@ class Verifier:
     ----------
     kernel : KernelSource
         The kernel.
-    inputs : KernelInputs
-        All examples, as the kernel takes them.
-    ids : ndarray of shape (n_examples,)
-        Which of them are the examples of the problem.
-    source : _core.KernelExamples or callable
+    examples : Examples
+        The examples of the problem.
+    source : _core.KernelExamples, _core.MatrixExamples or callable
         What the solver computes with.
     diagonal : ndarray, optional
         k(x, x) of every example, for a source that is a function.
@@ -49,24 +47,20 @@ class Verifier:
     def __init__(
         self,
         kernel: KernelSource,
-        inputs: KernelInputs,
-        ids: IntArray,
+        examples: Examples,
         source: Any,
         diagonal: FloatArray | None,
     ) -> None:
-        self.kernel, self.ids, self.source = kernel, ids, source
-        self.X, self.centre = inputs
+        self.kernel, self.examples, self.source = kernel, examples, source
+        count = len(examples.ids)
         if diagonal is None:
-            some = self.X if len(ids) == self.X.shape[0] else self.X[ids]
-            single = not source.double_precision
-            self.of_kernel = KernelRounding(kernel, some, single, self.centre)
-            self.rounding = self.of_kernel.of(source)
+            self.rounding = examples.rounding(kernel, source)
         else:
-            zero = np.zeros((len(ids), 1))
-            size = np.full(len(ids), np.sqrt(np.abs(diagonal).max()))
+            zero = np.zeros((count, 1))
+            size = np.full(count, np.sqrt(np.abs(diagonal).max()))
             self.rounding = Rounding(UNIT[True], zero, zero, size)
         # f of these coefficients was given to the solver, with these bounds
-        self.coef, self.known = np.zeros(len(ids)), np.zeros(len(ids))
+        self.coef, self.known = np.zeros(count), np.zeros(count)
         self.kernel_values = 0  # that were computed
 
     def bounds(
@@ -124,12 +118,12 @@ class Verifier:
             yield rows, np.zeros(len(rows)), np.zeros(len(rows))
             return
         parts, batches = _pieces(support, SUPPORT_PER_SUM), _pieces(rows, EXAMPLES_PER_CALL)
-        x, n = as_rows(self.X), len(parts)
+        n = len(parts)
         double = replace(self.kernel, double_precision=True)
-        packed = double.pack([(x, self.ids[some]) for some in parts + batches], self.centre)
+        packed = self.examples.packed(double, parts + batches)
         additions = min(len(support), SUPPORT_PER_SUM) + n
-        bounds = self.of_kernel.of(packed[0]).of_sum(coef, additions)
-        threads = self.kernel.threads_for(self.X, len(support) * len(rows))
+        bounds = self.examples.rounding(double, packed[0]).of_sum(coef, additions)
+        threads = self.kernel.threads_for(self.examples.inputs.x, len(support) * len(rows))
         for some, examples in zip(batches, packed[n:], strict=True):
             out = np.zeros(len(some))
             for part, vectors in zip(parts, packed[:n], strict=True):
