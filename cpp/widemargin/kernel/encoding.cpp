@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
 
 #include "widemargin/rows/stored_rows.hpp"
 
@@ -36,35 +38,76 @@ struct ColumnStatistics {
     double mean(const Column& column) const { return column.sum / static_cast<double>(count); }
 };
 
+// Sums and extremes of all columns, in arrays that the compiler's vectors can pass through.
+struct ColumnSums {
+    std::vector<double> sum, low, high, rounding;  // the last: what float loses
+
+    explicit ColumnSums(const double* x, std::size_t width)
+        : sum(width), low(x, x + width), high(x, x + width), rounding(width) {}
+
+    void add(const double* x) {
+        for (std::size_t j = 0; j < sum.size(); ++j) {
+            sum[j] += x[j];
+            low[j] = std::min(low[j], x[j]);
+            high[j] = std::max(high[j], x[j]);
+            const double lost = std::abs(x[j] - static_cast<double>(static_cast<float>(x[j])));
+            rounding[j] = std::max(rounding[j], lost);
+        }
+    }
+};
+
+double squared_norm(const double* x, std::size_t width) {
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;  // independent sums hide latency
+    std::size_t j = 0;
+    for (; j + 4 <= width; j += 4) {
+        a += x[j] * x[j];
+        b += x[j + 1] * x[j + 1];
+        c += x[j + 2] * x[j + 2];
+        d += x[j + 3] * x[j + 3];
+    }
+    for (; j < width; ++j) a += x[j] * x[j];
+    return (a + b) + (c + d);
+}
+
+// Takes note of the value of a column that is not known to have three; whether it is still so.
+bool see_value(Column& column, double x) {
+    if (column.distinct == 0) {
+        column.first = x;
+        column.distinct = 1;
+    } else if (x != column.first) {
+        if (column.distinct == 1) column.second = x, column.distinct = 2;
+        if (x != column.second) column.distinct = 3;
+        column.seconds += column.distinct == 2;
+    }
+    return column.distinct < 3;
+}
+
 ColumnStatistics column_statistics(const std::vector<Selection>& sets) {
     ColumnStatistics statistics;
     const std::size_t width = sets.front().rows->width;
-    statistics.columns.resize(width);
+    auto& columns = statistics.columns;
+    columns.resize(width);
+    std::vector<std::size_t> few_values(width);  // columns that may have one or two
+    std::iota(few_values.begin(), few_values.end(), 0);
+    std::optional<ColumnSums> sums;
     RowReader read(width);
     for (const Selection& set : sets) {
         for (std::size_t i = 0; i < set.count; ++i) {
             const double* x = read(*set.rows, set.order[i]);
-            double norm = 0.0;
-            for (std::size_t j = 0; j < width; ++j) {
-                Column& column = statistics.columns[j];
-                if (column.distinct == 0) {
-                    column.first = column.low = column.high = x[j];
-                    column.distinct = 1;
-                } else if (x[j] != column.first && column.distinct < 3) {
-                    if (column.distinct == 1) column.second = x[j], column.distinct = 2;
-                    if (x[j] != column.second) column.distinct = 3;
-                }
-                column.seconds += column.distinct == 2 && x[j] == column.second;
-                column.sum += x[j];
-                column.low = std::min(column.low, x[j]);
-                column.high = std::max(column.high, x[j]);
-                column.as_float &= static_cast<double>(static_cast<float>(x[j])) == x[j];
-                statistics.stored += x[j] != 0.0;
-                norm += x[j] * x[j];
-            }
-            statistics.largest_norm = std::max(statistics.largest_norm, norm);
+            if (!sums) sums.emplace(x, width);
+            sums->add(x);
+            std::erase_if(few_values, [&](auto j) { return !see_value(columns[j], x[j]); });
+            statistics.stored += static_cast<double>(width) -
+                                 static_cast<double>(std::count(x, x + width, 0.0));
+            statistics.largest_norm = std::max(statistics.largest_norm, squared_norm(x, width));
         }
         statistics.count += set.count;
+    }
+    for (std::size_t j = 0; sums && j < width; ++j) {
+        columns[j].sum = sums->sum[j];
+        columns[j].low = sums->low[j];
+        columns[j].high = sums->high[j];
+        columns[j].as_float = sums->rounding[j] == 0.0;
     }
     return statistics;
 }

@@ -33,10 +33,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm.kernel_source import KernelSource
 
-__all__ = ["UNIT", "KernelRounding", "Rounding"]
+__all__ = ["UNIT", "KernelRounding", "Rounding", "squared_norms"]
 
 UNIT = {False: 2.0**-24, True: 2.0**-53}  # u, of float32 and of float64
 RANGE = {False: 1e37, True: 1e307}  # beyond it, and below its inverse, numbers are not represented
@@ -100,23 +100,32 @@ class KernelRounding:
         Whether they may be stored in float32.
     centre : ndarray of shape (n_features,), optional
         What is subtracted from the examples in inner products.
+    rows : ndarray of shape (n_rows,), optional
+        Which of the examples the bounds are for; all by default.
+    norms : ndarray of shape (n_samples,), optional
+        `squared_norms` of all examples, if they are known.
     """
 
     def __init__(
-        self, kernel: KernelSource, X: ArrayLike, single: bool, centre: FloatArray | None = None
+        self,
+        kernel: KernelSource,
+        X: ArrayLike,
+        single: bool,
+        centre: FloatArray | None = None,
+        *,
+        rows: IntArray | None = None,
+        norms: FloatArray | None = None,
     ) -> None:
         self.kernel, self.width = kernel, X.shape[1]
-        with np.errstate(over="ignore"):
-            if sp.issparse(X):
-                squares = X.astype(np.float64).power(2)
-                self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
-            else:
-                self.norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-            if centre is not None:  # bounds the norm, and the terms of which products are made
+        norms = squared_norms(X) if norms is None else norms
+        self.norms = norms if rows is None else norms[rows]
+        if centre is not None:  # bounds the norm, and the terms of which products are made
+            with np.errstate(over="ignore"):
                 self.norms = (np.sqrt(self.norms) + np.linalg.norm(centre)) ** 2
         self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
         if single and kernel.function == "rbf":
-            self.reach = _reach(X, self.norms)
+            some = X if rows is None or len(rows) == X.shape[0] else X[rows]
+            self.reach = _reach(some, self.norms)
 
     def of(self, packed: _core.KernelExamples) -> Rounding:
         """The bounds if the core stores the examples, or others with them, as it does these.
@@ -155,6 +164,15 @@ class KernelRounding:
                 A = np.inf * A
         shape = (len(one), -1)
         return Rounding(UNIT[double], A.reshape(shape), B.reshape(shape), size)
+
+
+def squared_norms(X: ArrayLike) -> FloatArray:
+    """‖x‖² of each example, in float64."""
+    with np.errstate(over="ignore"):
+        if sp.issparse(X):
+            squares = X.astype(np.float64).power(2)
+            return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
 def _reach(X: ArrayLike, norms: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from widemargin.svm.decomposition import Options, Solution, SolverState, solve
 from widemargin.svm.kernel_source import KernelInputs, KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
 from widemargin.svm.problem import Problem, certify, feasible_start, machine
+from widemargin.svm.rounding import squared_norms
 from widemargin.svm.verification import Verifier
 from widemargin.training.control import Control, Watcher, in_rounds, in_threads, one_round
 from widemargin.training.time_limit import now
@@ -56,7 +57,9 @@ def solve_all(
     at_once = min(options.threads, len(tasks)) if small else 1
     if at_once > 1:
         options = options.shared(at_once)
-    run = _Run(X, kernel.inputs(X), kernel, tasks, options, watcher, state)
+    inputs = kernel.inputs(X)
+    norms = squared_norms(inputs.x) if kernel.named and len(tasks) > 1 else None
+    run = _Run(X, inputs, kernel, tasks, options, watcher, state, norms)
     if control.limited:
         return _TimedRun(run, control, initial, at_once).solutions()
 
@@ -80,6 +83,7 @@ class _Run:
     options: Options
     watcher: Watcher | None
     state: SolverState | None
+    norms: FloatArray | None  # ‖x‖² of all rows, if several problems share them
 
     def solve(
         self,
@@ -121,7 +125,7 @@ class _Run:
             state.kernel, state.solver = kernel, None
         if state is None or state.solver is None:
             source, diagonal = kernel.over(inputs, task.ids)
-            verifier = Verifier(kernel, inputs, task.ids, source, diagonal)
+            verifier = Verifier(kernel, inputs, task.ids, source, diagonal, self.norms)
         threads = (
             kernel.threads_for(self.X, len(task.ids) ** 2) if kernel.named else options.threads
         )

@@ -44,6 +44,8 @@ class Verifier:
         What the solver computes with.
     diagonal : ndarray, optional
         k(x, x) of every example, for a source that is a function.
+    norms : ndarray, optional
+        `squared_norms` of all examples, if they are known.
     """
 
     def __init__(
@@ -53,13 +55,15 @@ class Verifier:
         ids: IntArray,
         source: Any,
         diagonal: FloatArray | None,
+        norms: FloatArray | None = None,
     ) -> None:
         self.kernel, self.ids, self.source = kernel, ids, source
         self.X, self.centre = inputs
         if diagonal is None:
-            some = self.X if len(ids) == self.X.shape[0] else self.X[ids]
             single = not source.double_precision
-            self.of_kernel = KernelRounding(kernel, some, single, self.centre)
+            self.of_kernel = KernelRounding(
+                kernel, self.X, single, self.centre, rows=ids, norms=norms
+            )
             self.rounding = self.of_kernel.of(source)
         else:
             zero = np.zeros((len(ids), 1))
