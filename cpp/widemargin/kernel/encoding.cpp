@@ -97,8 +97,8 @@ ColumnStatistics column_statistics(const std::vector<Selection>& sets) {
             if (!sums) sums.emplace(x, width);
             sums->add(x);
             std::erase_if(few_values, [&](auto j) { return !see_value(columns[j], x[j]); });
-            statistics.stored += static_cast<double>(width) -
-                                 static_cast<double>(std::count(x, x + width, 0.0));
+            statistics.stored +=
+                static_cast<double>(width) - static_cast<double>(std::count(x, x + width, 0.0));
             statistics.largest_norm = std::max(statistics.largest_norm, squared_norm(x, width));
         }
         statistics.count += set.count;

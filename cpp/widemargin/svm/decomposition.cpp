@@ -23,7 +23,8 @@ constexpr double kStepsTimesSize = 1e8;
 constexpr std::size_t kStepsPerVariable = 400;
 
 // Gradients in a tile of float32 values fall to this fraction of the violation at most before f is
-// summed up anew, in float64. Below it they are nothing but rounding, and steps would go in circles.
+// summed up anew, in float64. Below it they are nothing but rounding, and steps would go in
+// circles.
 constexpr double kSingleFraction = 0x1p-20;
 
 // A variable that was scaled is at its bound if it is within this relative distance of it.
