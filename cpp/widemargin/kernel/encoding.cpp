@@ -20,11 +20,11 @@ using Columns = std::vector<std::int32_t>;
 // ------------------------------------------------------------------------------ the columns
 
 struct Column {
-    double first = 0.0, second = 0.0;  // values, in the order of appearance
-    int distinct = 0;                  // number of values; 3 means 3 or more
-    std::size_t seconds = 0;           // how often the second value occurs, if there are two
-    double sum = 0.0, low = 0.0, high = 0.0;
-    bool as_float = true;  // all values are floats
+    double first = 0.0, second = 0.0;         // values, in the order of appearance
+    int distinct = 0;                         // number of values; 3 means 3 or more
+    std::size_t seconds = 0;                  // how often the second value occurs, if there are two
+    bool as_float = true;                     // all values are floats
+    double sum = 0.0, low = 0.0, high = 0.0;  // unless all inputs are floats
 };
 
 // The statistics that decide on the encoding.
@@ -89,13 +89,16 @@ ColumnStatistics column_statistics(const std::vector<Selection>& sets) {
     columns.resize(width);
     std::vector<std::size_t> few_values(width);  // columns that may have one or two
     std::iota(few_values.begin(), few_values.end(), 0);
+    const bool floats = std::all_of(sets.begin(), sets.end(), [](const Selection& set) {
+        return set.rows->layout == Layout::dense32 || set.rows->layout == Layout::sparse32;
+    });
     std::optional<ColumnSums> sums;
     RowReader read(width);
     for (const Selection& set : sets) {
         for (std::size_t i = 0; i < set.count; ++i) {
             const double* x = read(*set.rows, set.order[i]);
-            if (!sums) sums.emplace(x, width);
-            sums->add(x);
+            if (!floats && !sums) sums.emplace(x, width);
+            if (sums) sums->add(x);
             std::erase_if(few_values, [&](auto j) { return !see_value(columns[j], x[j]); });
             statistics.stored +=
                 static_cast<double>(width) - static_cast<double>(std::count(x, x + width, 0.0));

@@ -123,7 +123,7 @@ class KernelRounding:
             with np.errstate(over="ignore"):
                 self.norms = (np.sqrt(self.norms) + np.linalg.norm(centre)) ** 2
         self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
-        if single and kernel.function == "rbf":
+        if single and kernel.function == "rbf" and (sp.issparse(X) or X.dtype == np.float64):
             some = X if rows is None or len(rows) == X.shape[0] else X[rows]
             self.reach = _reach(some, self.norms)
 
@@ -182,7 +182,7 @@ def _reach(X: ArrayLike, norms: FloatArray) -> FloatArray:
     pieces = [X[start : start + ROWS_AT_ONCE] for start in range(0, len(X), ROWS_AT_ONCE)]
     rounded = np.zeros(X.shape[1], dtype=bool)
     with np.errstate(over="ignore"):
-        for some in pieces if X.dtype == np.float64 else ():
+        for some in pieces:
             rounded |= (some.astype(np.float32) != some).any(axis=0)
     if not rounded.any():
         return np.zeros(len(X))
