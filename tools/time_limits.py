@@ -26,6 +26,7 @@ from widemargin.training import time_limit
 
 PLACES = ("widemargin", "widemargin.mixtures")
 TEST_ROWS = 5000
+PARAMETERS = {"NuSVC": {"nu": 0.01}}  # the default is infeasible for rare classes
 
 
 def limited_estimators() -> dict[str, Any]:
@@ -62,7 +63,9 @@ def main() -> None:
     for name, cls in limited_estimators().items():
         if options.only and name not in options.only:
             continue
-        own = {"n_jobs": 1} if options.cpu and "n_jobs" in cls._get_param_names() else {}
+        own = dict(PARAMETERS.get(name, {}))
+        if options.cpu and "n_jobs" in cls._get_param_names():
+            own["n_jobs"] = 1
         model = cls(time_limit=options.limit, **own, **parameters)
         inputs, targets = (X, y) if is_classifier(model) else (X[:, 1:], X[:, 0])
         train, test = slice(0, options.rows), slice(options.rows, None)
