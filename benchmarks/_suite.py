@@ -1,8 +1,8 @@
 """Classification tables: those of WIDEMARGIN_DATA and artificial ones, each with a split.
 
 A table is split 70/30 by ``train_test_split(random_state=0, stratify=y)``, and at most 20,000
-training and 10,000 test rows are used. Defaults are chosen on validation rows: `validation` splits
-the training rows once more, and the test rows are not read.
+training rows, unless more are asked for, and 10,000 test rows are used. Defaults are chosen on
+validation rows: `validation` splits the training rows once more, and the test rows are not read.
 """
 
 import csv
@@ -41,7 +41,7 @@ class Case:
         """Training and test rows, or training rows divided into training and validation rows."""
         X, y = self.load()
         order, test = _halves(np.arange(len(y)), y)
-        order = order[:TRAIN_ROWS]
+        order = order[: max(rows, TRAIN_ROWS)]
         if validation:
             order, test = _halves(order, y)
         order, test = order[:rows], test[:TEST_ROWS]

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mlp_defaults", description=__doc__)
     add = parser.add_argument
     add("--only", nargs="+", help="names of tables")
-    add("--rows", type=int, default=TRAIN_ROWS, help="training rows at most (20,000)")
+    add("--rows", type=int, default=TRAIN_ROWS, help="training rows at most (default: 20,000)")
     add("--validation", action="store_true", help="validation rows instead of test rows")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     console, results = Console(width=110, highlight=False), []

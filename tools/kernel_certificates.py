@@ -80,7 +80,7 @@ def draw(seed: int, kernels: Sequence[str] = KERNELS) -> Case:
     if rng.random() < 0.4:
         weights = 10 ** rng.uniform(-rng.choice([0.5, 6]), 1, size=n)
         weights[2:][rng.random(n - 2) < 0.2] = 0.0
-    if rng.random() < 0.25:
+    if rng.random() < 0.25 and np.abs(X).max() < np.finfo(np.float32).max:
         X = X.astype(np.float32)
     if rng.random() < 0.3:
         X = sp.csr_array(X)

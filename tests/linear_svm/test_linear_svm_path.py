@@ -17,6 +17,9 @@ import widemargin
 from helpers.stopping import Recorder
 from widemargin import SVC, LinearSVC, LinearSVCCV, LinearSVR, Perceptron
 from widemargin.linear_svm import linear_svm_path
+from widemargin.linear_svm.inputs import LinearInputs
+from widemargin.linear_svm.interior_point import PathPoint, interior_point
+from widemargin.linear_svm.problem import LinearProblem
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 6)) * np.where(rng.random((300, 6)) < 0.5, 1.0, 0.0)
@@ -171,3 +174,18 @@ def test_bad_values_of_C(Cs):
 def test_other_estimators(estimator):
     with pytest.raises(TypeError, match="no C to vary; use LinearSVC or LinearSVR"):
         linear_svm_path(X, Y2, [1.0], estimator=estimator)
+
+
+def test_the_nearer_the_next_C_the_nearer_to_the_optimum_is_its_start():
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(60, 3)), np.where(np.arange(60) % 2, 1.0, -1.0)
+    problem = LinearProblem(LinearInputs(X), t, np.full(60, 1e-2), 0.0, True, False, np.inf)
+
+    def products(ratio):
+        point = PathPoint(next_ratio=ratio)
+        for _ in interior_point(problem, 1e-10, point):
+            pass
+        _, alpha, s, _ = point.iterate
+        return float((alpha * s).sum())
+
+    assert products(1.01) < products(1.5) < products(10.0)

@@ -17,6 +17,7 @@ from widemargin.inputs.precision import PrecisionWarning
 from widemargin.linear_svm import linear_svm_path
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.problem import LinearProblem
+from widemargin.linear_svm.sums import EXAMPLES_PER_BLOCK, DoubleSums, LongSums
 from widemargin.linear_svm.verification import verified
 
 rng = np.random.default_rng(0)
@@ -40,7 +41,7 @@ def quiet(model, X, y, **arguments):
 # --------------------------------------------------------------------------------- certificates
 
 
-@pytest.mark.parametrize("seed", [15, 24, 37, 42, 46, 59, 63, 73, 91, *range(1000, 1040)])
+@pytest.mark.parametrize("seed", [15, 24, 37, 42, 46, 59, 63, 73, 91, 200063, *range(1000, 1040)])
 def test_certificates_hold_in_exact_arithmetic(seed):
     """No gap above tol, no bound that is too high, nothing that is not finite, no exception."""
     wrong = [what for _, what in complaints(draw(np.random.default_rng(seed))) if what]
@@ -156,6 +157,19 @@ def test_sums_of_far_columns_keep_their_digits():
     exact = ScaledInputs(X, inputs.mean, inputs.scale)
     expected = [float(value) for value in exact.combine(fractions(beta))]
     assert_allclose(inputs.combine(beta), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [7, EXAMPLES_PER_BLOCK + 7])
+def test_sizes_of_sums_are_those_of_all_their_terms(rows):
+    """Σ |w| a and Σ a² with a = Σ |β| |x|, in long double; float64 has bounds of them."""
+    X, beta = rng.normal(size=(rows, 3)), rng.normal(size=rows)
+    a, w = np.abs(X).T @ np.abs(beta), X.T @ beta
+    exact, bound = (
+        sums(LinearInputs(X)).combine(beta.astype(sums.dtype)) for sums in (LongSums, DoubleSums)
+    )
+    assert_allclose([exact.pull, exact.square], [np.abs(w) @ a, a @ a], rtol=1e-9)
+    assert exact.pull <= bound.pull
+    assert exact.square <= bound.square
 
 
 def test_the_triangle_is_a_factor_of_the_matrix():

@@ -256,3 +256,10 @@ def test_forest():
     committee = SimpleMLPClassifier(n_units=200, margin=14.0, max_iter=10, random_state=0).fit(X, y)
     line = MarginPerceptron(max_iter=10, tol=None, random_state=0).fit(X, y)
     assert committee.score(X_test, y_test) > line.score(X_test, y_test) + 0.07
+
+
+@pytest.mark.parametrize(("margin", "unit"), [(0.0, 1.0), (3.0, 3.0)])
+def test_outputs_are_compared_in_margins_or_without_one_in_votes(margin, unit):
+    """As an expert of a mixture, beside experts of other margins."""
+    clf = NilssonMLPClassifier(n_units=9, margin=margin, max_iter=2, random_state=0).fit(X, Y)
+    assert clf._margin_unit() == unit

@@ -161,6 +161,21 @@ def test_bounds_of_kernel_values_hold_and_are_not_wide(kernel, exponent, double,
     assert np.all(bounds <= 200 * unit * float(np.abs(K).max()) * np.abs(beta).sum())
 
 
+def test_every_term_of_a_distance_adds_to_its_rounding():
+    """Columns that exclude each other are one term, however many they are."""
+    rng = np.random.default_rng(0)
+
+    def bound(categories):
+        one_hot = [np.eye(4)[rng.integers(4, size=50)] * rng.uniform(1, 2, 4) for _ in categories]
+        X = np.hstack([rng.normal(size=(50, 2)), *one_hot])
+        source = KernelSource("rbf", 0.2, 0.0, 3, True)
+        packed, _ = source.over(source.inputs(X), np.arange(50))
+        assert packed.layout["groups"] == len(categories)
+        return KernelRounding(source, X, False).of(packed).of_values(np.ones(50)).max()
+
+    assert bound(range(0)) < bound(range(3)) < bound(range(6))
+
+
 def test_f_is_recomputed_only_where_the_certificate_depends_on_it():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))

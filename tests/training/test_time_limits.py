@@ -16,6 +16,7 @@ from widemargin import (
     SVCCV,
     SVR,
     HardMixtureClassifier,
+    KernelPerceptron,
     LinearSVC,
     LinearSVCCV,
     MarginPerceptron,
@@ -23,6 +24,7 @@ from widemargin import (
     MLPClassifier,
     NuSVC,
 )
+from widemargin.kernels import Kernel
 from widemargin.linear_svm import solve as linear_solve
 from widemargin.svm import solve as kernel_solve
 from widemargin.training import time_limit as clock
@@ -360,3 +362,18 @@ def test_a_limit_counts_from_the_first_line_of_fit(monkeypatch, still_clock):
     with pytest.warns(ConvergenceWarning, match="time_limit=5 s"):
         clf = MarginPerceptron(time_limit=5.0, max_iter=1000, tol=None).fit(X, y)
     assert clf.n_iter_ == 1
+
+
+def test_the_radius_of_a_kernel_perceptron_leaves_time_for_epochs(monkeypatch, still_clock):
+    """A column of the kernel takes a second here; a limit of 20 s allows a few of them."""
+    values = Kernel.__call__
+
+    def slow(self, a, b):
+        still_clock[0] += 1.0 if len(b) == 1 else 0.0
+        return values(self, a, b)
+
+    monkeypatch.setattr(Kernel, "__call__", slow)
+    X, y, _ = examples(300)
+    clf = KernelPerceptron(time_limit=20.0, max_iter=3, tol=None, random_state=0).fit(X, y)
+    assert clf.n_iter_ == 3
+    assert still_clock[0] < 110.0

@@ -22,6 +22,11 @@ constexpr double kStepsTimesSize = 1e8;
 // rounding then end soon: they do not lower J.
 constexpr std::size_t kStepsPerVariable = 400;
 
+// Gradients in a tile of float32 values fall to this fraction of the violation at most before f is
+// summed up anew, in float64. Below it they are nothing but rounding, and steps would go in
+// circles.
+constexpr double kSingleFraction = 0x1p-20;
+
 // A variable that was scaled is at its bound if it is within this relative distance of it.
 constexpr double kBoundTolerance = 1e-9;
 
@@ -198,8 +203,9 @@ std::vector<double> Decomposition::beta_by_example() const {
 
 void Decomposition::solve() {
     const std::size_t n = set_.size();
-    const double tol = whole_set_ ? 0.5 * options_.tol
-                                  : std::max(0.5 * options_.tol, kInnerFraction * violation_.worst);
+    const double fraction =
+        !whole_set_ ? kInnerFraction : (kernel_->double_precision() ? 0.0 : kSingleFraction);
+    const double tol = std::max(0.5 * options_.tol, fraction * violation_.worst);
     auto most = n == 2
                     ? std::int64_t{1}
                     : std::min(static_cast<std::int64_t>(kStepsPerVariable * n),

@@ -35,11 +35,13 @@ def verified(problem: Problem, certificate: Certificate, tol: float) -> Verified
     problem : Problem
         The problem.
     certificate : Certificate
-        Its (w, b) and its β are taken; P and D are computed again.
+        Its (w, b) and its β are taken; P and D are computed again. The β that is returned is the
+        feasible one next to it, whose D this is.
     tol : float
         The relative gap wanted: long double is used only if float64 cannot tell whether it is
         reached.
     """
+    certificate = certificate._replace(beta=problem.feasible(certificate.beta))
     found, error = _evaluated(problem, certificate, DoubleSums(problem.inputs), tol)
     reached = found.gap <= tol * found.primal
     refuted = found.gap - 2.0 * error > tol * found.primal
@@ -78,9 +80,9 @@ def _primal(problem: Problem, certificate: Certificate, sums: Sums) -> tuple[flo
 
 
 def _dual(problem: Problem, certificate: Certificate, sums: Sums) -> tuple[float, float]:
-    """D of β, and by how much it may be too high."""
+    """D of a feasible β, and by how much it may be too high."""
     each = (problem.inputs.count + MORE_ROUNDINGS) * sums.rounding
-    beta, left = problem.settled(np.asarray(problem.feasible(certificate.beta), sums.dtype))
+    beta, left = problem.settled(np.asarray(certificate.beta, sums.dtype))
     w, pull, square = sums.combine(beta)
     terms, slope = problem.dual_terms(beta)
     total = float(np.abs(beta).sum())

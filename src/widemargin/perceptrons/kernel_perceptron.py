@@ -33,10 +33,12 @@ from widemargin.perceptrons.kernel_learner import (
 from widemargin.theory import enclosing_ball
 from widemargin.training.control import interrupt_flag
 from widemargin.training.estimators import Examples, IterativeClassifier
+from widemargin.training.time_limit import current_limit
 
 __all__ = ["KernelPerceptron"]
 
 BALL_TOLERANCE = 1e-4
+BALL_SHARE = 0.25  # of a time limit, for the radius; its upper bound so far is a radius too
 
 
 class KernelPerceptron(IterativeClassifier):
@@ -273,8 +275,13 @@ class KernelPerceptron(IterativeClassifier):
             return kernel(inputs, inputs[l : l + 1])[:, 0]
 
         diagonal = inputs.x[every, index] if inputs.index is not None else kernel.diagonal(inputs)
+        limit = current_limit()
+        kept = (1.0 - BALL_SHARE) * limit.left
         with interrupt_flag() as interrupted:  # that of `fit`, so that training stops as well
-            stopped = interrupted.is_set
+
+            def stopped() -> bool:
+                return interrupted.is_set() or limit.left < kept
+
             return enclosing_ball(column, diagonal, tol=BALL_TOLERANCE, stopped=stopped).radius
 
     def _resume(

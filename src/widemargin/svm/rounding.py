@@ -117,6 +117,10 @@ class KernelRounding:
         Whether they may be stored in float32.
     centre : ndarray of shape (n_features,), optional
         What is subtracted from the examples in inner products.
+    rows : ndarray of shape (n_rows,), optional
+        Which of the examples the bounds are for; all by default.
+    norms : ndarray of shape (n_samples,), optional
+        `squared_norms` of all examples, if they are known.
     """
 
     def __init__(
@@ -132,7 +136,8 @@ class KernelRounding:
             if centre is not None:  # bounds the norm, and the terms of which products are made
                 self.norms = (np.sqrt(self.norms) + np.linalg.norm(centre)) ** 2
         self.reach = np.zeros(len(self.norms))  # ‖x − mean‖ over the columns that float32 rounds
-        if single and kernel.function in DISTANCE_KERNELS:
+        rounded = sp.issparse(X) or X.dtype == np.float64  # float32 is stored as it is
+        if single and rounded and kernel.function in DISTANCE_KERNELS:
             self.reach = _reach(X, self.norms)
 
     def of(self, packed: _core.KernelExamples | _core.MatrixExamples) -> Rounding:
@@ -198,7 +203,7 @@ def _reach(X: ArrayLike, norms: FloatArray) -> FloatArray:
     pieces = [X[start : start + ROWS_AT_ONCE] for start in range(0, len(X), ROWS_AT_ONCE)]
     rounded = np.zeros(X.shape[1], dtype=bool)
     with np.errstate(over="ignore"):
-        for some in pieces if X.dtype == np.float64 else ():
+        for some in pieces:
             rounded |= (some.astype(np.float32) != some).any(axis=0)
     if not rounded.any():
         return np.zeros(len(X))

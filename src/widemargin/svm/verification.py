@@ -27,6 +27,7 @@ NEGLIGIBLE = 2.0**-8  # bounds that are this fraction of tol are narrow enough
 SUPPORT_PER_SUM = 1024  # support vectors whose terms are summed before the sums are
 EXAMPLES_PER_PACK, EXAMPLES_PER_CALL = 16_384, 4096
 GIVEN_ROWS_PER_CALL = 64
+MORE_VALUES = 2.0  # times the kernel values that are needed, if it saves packing
 
 
 class Verifier:
@@ -118,15 +119,19 @@ class Verifier:
             yield rows, np.zeros(len(rows)), np.zeros(len(rows))
             return
         parts, batches = _pieces(support, SUPPORT_PER_SUM), _pieces(rows, EXAMPLES_PER_CALL)
-        n = len(parts)
+        sets, both = parts + batches, np.union1d(support, rows)
+        most = MORE_VALUES * len(support) * len(rows)
+        if len(both) <= SUPPORT_PER_SUM and len(both) ** 2 <= most:
+            parts = batches = sets = [both]  # packing most of them twice would take longer
+        n = len(batches)
         double = replace(self.kernel, double_precision=True)
-        packed = self.examples.packed(double, parts + batches)
-        additions = min(len(support), SUPPORT_PER_SUM) + n
+        packed = self.examples.packed(double, sets)
+        additions = min(len(support), SUPPORT_PER_SUM) + len(parts)
         bounds = self.examples.rounding(double, packed[0]).of_sum(coef, additions)
         threads = self.kernel.threads_for(self.examples.inputs.x, len(support) * len(rows))
-        for some, examples in zip(batches, packed[n:], strict=True):
+        for some, examples in zip(batches, packed[-n:], strict=True):
             out = np.zeros(len(some))
-            for part, vectors in zip(parts, packed[:n], strict=True):
+            for part, vectors in zip(parts, packed[: len(parts)], strict=True):
                 sums = np.zeros((1, len(some)))
                 _core.expand(vectors, coef[None, part], examples, sums, threads)
                 out += sums[0]
