@@ -6,14 +6,15 @@ import numpy as np
 
 from widemargin import _core
 from widemargin._runtime.warning import warn_caller
-from widemargin._typing import ArrayLike, IntArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import as_rows
 from widemargin.inputs.scaling import ROUNDING, filled_columns
 from widemargin.kernels import DISTANCE_KERNELS, UnscaledInputsWarning
 
-__all__ = ["warn_if_unscaled"]
+__all__ = ["spreads", "warn_if_unscaled"]
 
 VARIANCE_RATIO = 1e4  # between columns, above which the smaller one hardly counts in a distance
+RARE = 0.01  # of the examples: columns with fewer non-zeros are rare indicators
 NAMED_COLUMNS = 3  # in the warning
 
 
@@ -21,8 +22,7 @@ def warn_if_unscaled(model: Any, X: ArrayLike) -> None:
     """Warn if a few columns of validated inputs alone decide about the distances.
 
     Does nothing for a model with `scaling`, or with a kernel that does not depend on distances.
-    The variance of a column with few non-zeros is divided by their fraction: a rare indicator
-    varies little, but standardising it would not help.
+    Rare indicators vary little, but standardising them would not help; see `spreads`.
     """
     named = isinstance(model.kernel, str) and model.kernel in DISTANCE_KERNELS
     if not named or model.scaling is not None:
@@ -31,7 +31,7 @@ def warn_if_unscaled(model: Any, X: ArrayLike) -> None:
     mean, variance = np.empty(width), np.empty(width)
     _core.moments(as_rows(X), every, None, mean, variance)
     varies = np.sqrt(variance) > ROUNDING * np.abs(mean)
-    spread = variance / np.maximum(filled_columns(X, every, None), 1.0 / len(every))
+    spread = spreads(variance, filled_columns(X, every, None), len(every))
     small = np.flatnonzero(varies & (VARIANCE_RATIO * spread < variance.max(initial=0.0)))
     if not len(small):
         return
@@ -43,6 +43,19 @@ def warn_if_unscaled(model: Any, X: ArrayLike) -> None:
         f"{_listed(model, few)}. Use scaling='standard', or a scaler in a pipeline",
         UnscaledInputsWarning,
     )
+
+
+def spreads(variance: FloatArray, filled: FloatArray, count: int) -> FloatArray:
+    """What columns add to squared distances: variances, of rare indicators those where they are set.
+
+    Parameters
+    ----------
+    variance, filled : ndarray of shape (n_features,)
+        The variance and the fraction of non-zeros of each column.
+    count : int
+        The number of examples.
+    """
+    return np.where(filled < RARE, variance / np.maximum(filled, 1.0 / count), variance)
 
 
 def _listed(model: Any, columns: IntArray) -> str:

@@ -24,6 +24,7 @@ from sklearn.utils.extmath import row_norms
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.scaling import Scaling, filled_columns
+from widemargin.inputs.unscaled import spreads
 from widemargin.kernels import DISTANCE_KERNELS, UnscaledInputsWarning
 from widemargin.metrics.gradients import mean_outer_product
 from widemargin.svm.machine import KernelMachine
@@ -144,7 +145,7 @@ class MetricLearner:
         squares = X.multiply(X) if sp.issparse(X) else X**2
         variance = np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0)
         filled = filled_columns(X, every, weights) if len(every) else np.ones(X.shape[1])
-        self.spread = variance / np.maximum(filled, 1.0 / max(1, len(every)))
+        self.spread = spreads(variance, filled, max(1, len(every)))
 
     # ------------------------------------------------------------------------------- the search
 
