@@ -30,8 +30,8 @@ int main() {
     using namespace widemargin::tests;
     const Tables tables = widemargin::supported_loops();
     for (const auto test :
-         {test_lanes, test_parallel, test_tables, test_decision, test_combine, test_moments, test_criteria,
-          test_stochastic_gradient, test_dual_descent, test_dual_epochs, test_losses,
+         {test_lanes, test_parallel, test_tables, test_decision, test_combine, test_moments,
+          test_criteria, test_stochastic_gradient, test_dual_descent, test_dual_epochs, test_losses,
           test_crammer_singer, test_kernel_perceptron, test_networks, test_committees,
           test_mixture_criteria}) {
         test(tables);

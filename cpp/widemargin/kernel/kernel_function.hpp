@@ -67,14 +67,17 @@ template <class T, KernelName name>
 [[gnu::always_inline]] inline Real<T> finish(Real<T> sum, const KernelFunction& kernel) {
     if constexpr (pairing_of(name) != Pairing::product) {
         constexpr double log2_e = 1.44269504088896340735992468100189214;
-        if constexpr (name == KernelName::exponential) sum = square_root<T>(sum);
+        const T factor = static_cast<T>(-kernel.gamma * log2_e);
+        if constexpr (name == KernelName::exponential) {
+            return exp2_of_negative<T>(scaled_root<T>(sum, factor));
+        }
         if constexpr (name == KernelName::exponential_power) {
             sum = power_or_roots<T>(sum, static_cast<T>(0.5 * kernel.exponent));
         }
         if constexpr (name == KernelName::laplacian_power) {
             sum = power_or_roots<T>(sum, static_cast<T>(kernel.exponent));
         }
-        return exp2_of_negative<T>(sum * static_cast<T>(-kernel.gamma * log2_e));
+        return exp2_of_negative<T>(sum * factor);
     } else if constexpr (name == KernelName::linear) {
         return sum;
     } else {

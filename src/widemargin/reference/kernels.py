@@ -48,8 +48,8 @@ def expansion_gradient(
     Examples
     --------
     >>> x = np.array([[0.0, 0.0]])
-    >>> expansion_gradient("rbf", x, np.ones(1), np.array([[0.0, 1.0]]), 1.0) / np.exp(-1.0)
-    array([[-0., -2.]])
+    >>> expansion_gradient("rbf", x, np.ones(1), np.array([[0.0, 1.0]]), 1.0)[0, 1] * np.e
+    np.float64(-2.0)
     """
     p, q = NORMS[name], 2.0 if name == "rbf" else q
     d = _distances(name, points, rows)
