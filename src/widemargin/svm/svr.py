@@ -224,7 +224,7 @@ class NuSVR(KernelRegressor):
         The weight of the errors: the bound of the coefficients.
     kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter :
         As in `SVR`.
-    working_set_size, time_limit, n_jobs, warm_start, dtype, scaling :
+    working_set_size, time_limit, n_jobs, warm_start, dtype, scaling, exponent :
         As in `SVR`.
 
     Attributes
