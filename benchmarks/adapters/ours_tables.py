@@ -15,11 +15,11 @@ from widemargin import SVC, SVR, GradientMetric, HardMixtureClassifier
 
 CACHE = 2000  # MB
 CS = (2.0, 10.0, 50.0)
-GAMMAS_IN_METRIC = (0.5, 1.0, 2.0)
+GAMMAS_IN_METRIC = (0.5, 1.0, 2.0, 4.0)
 GAMMAS = {"exponential": (1.0, 2.0, 4.0), "rbf": (0.5, 2.0, 8.0)}
 EPSILON = 0.05  # of standardised targets, while C and γ are chosen
 EPSILONS = (0.01, 0.2)  # tried after that
-EXPERTS = 10
+EXPERTS = 20
 MIXTURE_METRIC_ROWS = 10_000
 
 

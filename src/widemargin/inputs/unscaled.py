@@ -46,7 +46,7 @@ def warn_if_unscaled(model: Any, X: ArrayLike) -> None:
 
 
 def spreads(variance: FloatArray, filled: FloatArray, count: int) -> FloatArray:
-    """What columns add to squared distances: variances, of rare indicators those where they are set.
+    """What columns add to squared distances: variances; of rare indicators, where they are set.
 
     Parameters
     ----------

@@ -84,7 +84,8 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     gradient_rows : int, default=3000
         The most examples at which the gradient is computed.
     max_iter : int, default=8
-        The most iterations on the first few thousand examples. Larger subsets have two each.
+        The most iterations on a subset. If there are several, the first has at most four, and
+        larger ones three.
     tol : float, default=0.1
         The tolerance of the machines, as in `SVC`. Gradients need no exact solution.
     min_share : float, default=2e-4

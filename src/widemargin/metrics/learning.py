@@ -36,7 +36,8 @@ __all__ = ["Metric", "MetricLearner", "Rows", "Settings", "median_distance"]
 MEDIAN_ROWS = 800  # whose distances to each other give the median
 GROWTH = 2.5  # of the number of rows, from one size to the next
 FIRST_ROWS = 4000
-ITERATIONS_AFTER_FIRST = 2  # of each larger size: most was learnt before
+# Of several sizes, the first has few iterations: more would drop what larger ones still need.
+FIRST_ITERATIONS, LATER_ITERATIONS = 4, 3
 WORSE = 1.01  # times the best loss: no progress
 SETTLED = 0.02  # share of the metric that an iteration moves: it has converged
 KEPT = 1e-3  # times the smallest share: what iterations keep, since more rows may need it
@@ -154,25 +155,28 @@ class MetricLearner:
         width = self.train.X.shape[1]
         first = np.eye(width) if self.settings.full else np.ones(width)
         best = Metric(first, self.settings.sharpness[0])
-        for size in self._sizes():
+        sizes = self._sizes()
+        for size in sizes:
             if self._too_long(size):
                 self.stop_reason = "time_limit"
                 break
-            found = self._iterate(best, size)
+            few = FIRST_ITERATIONS if size == sizes[0] else LATER_ITERATIONS
+            most = self.settings.max_iter
+            found = self._iterate(best, size, most if len(sizes) == 1 else min(few, most))
             if found.rows:
                 best = found
             if self.stop_reason in ("time_limit", "interrupted"):
                 break
         return self.without_small(best, self.settings.smallest)
 
-    def _sizes(self) -> Iterator[int]:
+    def _sizes(self) -> list[int]:
         """Growing numbers of rows; the last one is all, or the most that are allowed."""
         most = min(len(self.train), self.settings.max_rows)
-        size = float(FIRST_ROWS)
+        sizes, size = [], float(FIRST_ROWS)
         while size * np.sqrt(GROWTH) < most:
-            yield int(size)
+            sizes.append(int(size))
             size = size * GROWTH
-        yield most
+        return [*sizes, most]
 
     def _too_long(self, size: int) -> bool:
         """Whether two fits of this size would take more than the time that is left."""
@@ -181,12 +185,11 @@ class MetricLearner:
         seconds = self.fit_seconds * (size / self.fit_rows) ** FIT_GROWTH
         return bool(2 * seconds > self.control.left)
 
-    def _iterate(self, start: Metric, size: int) -> Metric:
+    def _iterate(self, start: Metric, size: int, most: int) -> Metric:
         """Iterations on one subset, from this metric; the best of them."""
         rows, metric = self.train[:size], start
         best = Metric(start.map, start.sharpness)
-        last = self.settings.max_iter if not start.rows else ITERATIONS_AFTER_FIRST
-        for _ in range(last):
+        for _ in range(most):
             tried = self._sharpened(metric, rows) if not best.rows and not start.rows else None
             tried = tried or self._try(metric, rows)
             if tried is None:
