@@ -33,6 +33,7 @@ MODELS = {
         {"dual": False},
     ],
     "LinearSVR": [{}, {"loss": "squared_epsilon_insensitive", "dual": False}],
+    "GradientMetric": [{"max_iter": 2}],
     "SVCCV": [{"Cs": 3, "cv": 3}],
     "SVRCV": [{"Cs": 3, "cv": 3}],
     "LinearSVCCV": [{"Cs": 3, "cv": 3}],

@@ -35,6 +35,7 @@ __all__ = [
     "extremes",
     "filled_columns",
     "partly_scaled",
+    "scaled",
 ]
 
 #: What scikit-learn's parameter validation is told about `scaling`.
@@ -285,7 +286,7 @@ class Scaling:
         """
         if self.kind is None:
             return X
-        return _scaled(X, self.offset, self.scale).astype(X.dtype, copy=False)
+        return scaled(X, self.offset, self.scale).astype(X.dtype, copy=False)
 
 
 def partly_scaled(
@@ -298,10 +299,10 @@ def partly_scaled(
     deviation away from their mean; there s is centred. So sparse inputs stay sparse.
     """
     far = np.abs(offset) > scale
-    return _scaled(X, np.where(far, offset, 0.0), scale), np.where(far, 0.0, offset / scale)
+    return scaled(X, np.where(far, offset, 0.0), scale), np.where(far, 0.0, offset / scale)
 
 
-def _scaled(X: ArrayLike, offset: FloatArray, scale: FloatArray) -> ArrayLike:
+def scaled(X: ArrayLike, offset: FloatArray, scale: FloatArray) -> ArrayLike:
     """(X − offset)/scale in float64; sparse columns with an offset are stored in full."""
     if not sp.issparse(X):
         return np.asarray((X - offset) / scale)

@@ -32,7 +32,7 @@ from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import check_labels
 from widemargin.inputs.rows import checked_rows
-from widemargin.inputs.scaling import Scaling
+from widemargin.inputs.scaling import Scaling, scaled
 from widemargin.kernels import KERNELS, check_exponent
 from widemargin.metrics.learning import Metric, MetricLearner, Rows, Settings
 from widemargin.svm import SVC, SVR
@@ -93,7 +93,8 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         input that changes it most.
     scaling : {"auto", "standard", "minmax"} or None, default="auto"
         How inputs are scaled before the first machine. "auto" standardises them, but for inputs
-        with two values, which become 0 and 1 up to an offset.
+        with two values, which become 0 and 1 up to an offset. Inputs that are mostly zero are not
+        centred, so that sparse inputs stay sparse.
     validation_fraction : float, default=0.2
         The fraction of the examples, at most 5,000, that judges the iterations, unless `fit` gets
         `X_val`.
@@ -281,7 +282,7 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._take_targets(y)
         with interrupt_flag() as flag:
             control = Control(type(self).__name__, flag, current_limit(), int(self.verbose))
-            scaling = Scaling.measured(self.scaling, X, centre=not sp.issparse(X))
+            scaling = Scaling.measured(self.scaling, X, centre="filled")
             given = (X_val, y_val, sample_weight_val)
             train, held_out = self._split(Rows(X, self._coded(y), weights), given)
             learner = MetricLearner(
@@ -432,12 +433,8 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if sp.issparse(X):
                 X = X.toarray()
             return np.asarray((X - self.feature_offset_) @ self.scale_).astype(dtype, copy=False)
-        if not sp.issparse(X):
-            shifted = X[:, kept] - self.feature_offset_[kept]
-            return (shifted * self.scale_[kept]).astype(dtype, copy=False)
-        if np.any(self.feature_offset_[kept]):  # learnt on dense inputs
-            return self.transform(X.toarray())
-        return (X[:, kept] @ sp.diags_array(self.scale_[kept])).tocsr().astype(dtype, copy=False)
+        found = scaled(X[:, kept], self.feature_offset_[kept], 1.0 / self.scale_[kept])
+        return found.astype(dtype, copy=False)
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
         """The inputs that were not dropped.
