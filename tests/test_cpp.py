@@ -220,7 +220,7 @@ def decomposition(**changes):
     options = {
         "diagonal": np.ones(4), "beta": zeros, "lo": zeros, "hi": zeros + 1.0, "s": zeros - 1.0,
         "group": None, "working_set": 0, "shrinking": "checked", "tol": 1e-3,
-        "cache_bytes": 1 << 20, "max_steps": -1, "threads": 1,
+        "cache_bytes": 1 << 20, "max_steps": -1, "threads": 1, "memory": None,
     }  # fmt: skip
     return _core.Decomposition(lambda rows: np.eye(4)[rows], **{**options, **changes})
 

@@ -44,6 +44,7 @@ def run(monkeypatch, *arguments):
     return json.loads(json.dumps(saved["committee"]))
 
 
+@pytest.mark.slow
 def test_epochs_of_all_libraries(toy, monkeypatch, capsys):
     results = run(monkeypatch, "--only", "epoch", "--rows", "300")
     assert results[0]["model"].startswith("widemargin")

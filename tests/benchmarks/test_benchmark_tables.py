@@ -217,6 +217,7 @@ def run(monkeypatch, models, *arguments):
     return json.loads(json.dumps(saved))
 
 
+@pytest.mark.slow
 def test_what_cannot_take_part_is_left_out(folder, monkeypatch, capsys):
     models = (Neighbours(), Absent(), Broken(), Base())
     saved = run(monkeypatch, models, "--data", "tables")
@@ -232,6 +233,7 @@ def test_what_cannot_take_part_is_left_out(folder, monkeypatch, capsys):
     assert "Classes: broken left out" in output
 
 
+@pytest.mark.slow
 def test_ratios_and_means(folder, monkeypatch):
     other, base = run(monkeypatch, (Neighbours(), Base()), "--tables", "classes")["tables"]
     assert base["ratio"] == 1
@@ -242,6 +244,7 @@ def test_ratios_and_means(folder, monkeypatch):
     assert alone["ratio"] is None
 
 
+@pytest.mark.slow
 def test_slow_models_are_for_few_rows(folder, monkeypatch):
     monkeypatch.setattr(Neighbours, "most_rows", 50)
     saved = run(monkeypatch, (Neighbours(),), "--tables", "classes")

@@ -24,6 +24,7 @@ def toy(rows: int) -> Data:
 LIBRARIES = [_race.OURS, *_race.RIVALS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
 @pytest.mark.parametrize("layout", ["dense", "CSR"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -88,9 +88,9 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         larger ones three.
     tol : float, default=0.1
         The tolerance of the machines, as in `SVC`. Gradients need no exact solution.
-    min_share : float, default=2e-4
+    min_share : float, default=1e-6
         Inputs are dropped if they change a squared distance by less than this, relative to the
-        input that changes it most.
+        input that changes it most. Inputs that are kept count at least 2e-4 of that input.
     scaling : {"auto", "standard", "minmax"} or None, default="auto"
         How inputs are scaled before the first machine. "auto" standardises them, but for inputs
         with two values, which become 0 and 1 up to an offset. Inputs that are mostly zero are not
@@ -202,7 +202,7 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         gradient_rows: int = 3000,
         max_iter: int = 8,
         tol: float = 0.1,
-        min_share: float = 2e-4,
+        min_share: float = 1e-6,
         scaling: str | None = "auto",
         validation_fraction: float = 0.2,
         time_limit: float | None = None,

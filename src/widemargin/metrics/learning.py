@@ -40,7 +40,8 @@ FIRST_ROWS = 4000
 FIRST_ITERATIONS, LATER_ITERATIONS = 4, 3
 WORSE = 1.01  # times the best loss: no progress
 SETTLED = 0.02  # share of the metric that an iteration moves: it has converged
-KEPT = 1e-3  # times the smallest share: what iterations keep, since more rows may need it
+KEPT = 0.1  # times the smallest share: what iterations keep, since more rows may need it
+LEAST_SHARE = 2e-4  # of the largest: an input that is kept changes squared distances as much
 FIT_GROWTH = 1.8  # exponent of the time of a fit in its rows
 
 
@@ -167,7 +168,7 @@ class MetricLearner:
                 best = found
             if self.stop_reason in ("time_limit", "interrupted"):
                 break
-        return self.without_small(best, self.settings.smallest)
+        return self._raised(self.without_small(best, self.settings.smallest))
 
     def _sizes(self) -> list[int]:
         """Growing numbers of rows; the last one is all, or the most that are allowed."""
@@ -313,6 +314,17 @@ class MetricLearner:
         shares = metric.map**2 * self.spread
         kept = shares >= share * shares.max(initial=0.0)
         return replace(metric, map=np.where(kept, metric.map, 0.0)) if shares.any() else metric
+
+    def _raised(self, metric: Metric) -> Metric:
+        """The metric with every share that is kept at least `LEAST_SHARE`, so that kernels see it."""
+        if metric.full or not metric.map.any():
+            return metric
+        shares = metric.map**2 * self.spread
+        least = LEAST_SHARE * shares.max()
+        small = (0.0 < shares) & (shares < least)
+        factors = metric.map.copy()
+        factors[small] *= np.sqrt(least / shares[small])
+        return replace(metric, map=factors)
 
     def _note(self, metric: Metric, machine: KernelMachine, error: float) -> None:
         record = {
