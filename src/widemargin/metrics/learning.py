@@ -316,12 +316,12 @@ class MetricLearner:
         return replace(metric, map=np.where(kept, metric.map, 0.0)) if shares.any() else metric
 
     def _raised(self, metric: Metric) -> Metric:
-        """The metric with every share that is kept at least `LEAST_SHARE`, so that kernels see it."""
+        """The metric in which every share that is kept is at least `LEAST_SHARE`."""
         if metric.full or not metric.map.any():
             return metric
         shares = metric.map**2 * self.spread
         least = LEAST_SHARE * shares.max()
-        small = (0.0 < shares) & (shares < least)
+        small = (shares > 0.0) & (shares < least)
         factors = metric.map.copy()
         factors[small] *= np.sqrt(least / shares[small])
         return replace(metric, map=factors)
