@@ -67,6 +67,7 @@ PRECISE = {"max_iter": 10**6, "tol": 1e-10, "dual": True}
 SLOW = {
     **{name: {} for name in ("SVC", "SVR", "NuSVC", "NuSVR", "SVCCV", "SVRCV")},
     "OneClassSVM": {"gamma": 1.0, "tol": 1e-9},
+    "GradientMetric": {"tol": 1e-6},
     "LinearSVC": {"C": 100.0, "loss": "hinge", **PRECISE},
     "LinearSVR": {"C": 100.0, **PRECISE},
     "LinearSVCCV": {"loss": "hinge", **PRECISE},
@@ -110,7 +111,8 @@ def fitted(model, X, y, score):
     """Fits, and returns the seconds and the warnings."""
     targets = {"y": y if is_classifier(model) else score}
     if not (is_classifier(model) or is_regressor(model)):
-        targets = {} if type(model).__name__ == "OneClassSVM" else gater_task(X, score)
+        targets = {"OneClassSVM": {}, "GradientMetric": {"y": y}}.get(type(model).__name__)
+        targets = gater_task(X, score) if targets is None else targets
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         begun = time.process_time()
