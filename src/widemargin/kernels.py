@@ -33,6 +33,7 @@ __all__ = [
     "Kernel",
     "UnscaledInputsWarning",
     "check_exponent",
+    "distance_exponent",
 ]
 
 KERNELS = ("linear", "poly", "rbf", "exponential", "laplacian", "sigmoid", "precomputed")
@@ -61,6 +62,11 @@ def check_exponent(kernel: Any, exponent: float) -> None:
             f"exponent={exponent!r} makes no positive definite kernel={kernel!r}; use "
             f"0 < exponent <= {most}"
         )
+
+
+def distance_exponent(kernel: Any, exponent: float) -> float:
+    """q of a kernel exp(−γ dᵠ); 2 for rbf, and where a kernel has none."""
+    return float(exponent) if kernel in ("exponential", "laplacian") else 2.0
 
 
 @dataclass(frozen=True)

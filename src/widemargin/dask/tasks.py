@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widemargin._typing import FloatArray, IntArray
 from widemargin.dask.data import ClusterBlock
 from widemargin.mixtures.gaters import mlp_passes
+from widemargin.mixtures.gaters.cells import find_clusters
 from widemargin.mixtures.gaters.gater import Gater
 from widemargin.mixtures.gaters.gaussian import GaussianGater
 from widemargin.mixtures.gaters.mlp import MixedExamples
@@ -20,7 +21,7 @@ from widemargin.mixtures.gaters.mlp_passes import EpochSpan, GaterCopy
 from widemargin.mixtures.hard.example_block import ExampleBlock, concatenated, stacked_rows
 from widemargin.mixtures.hard.experts import Experts, Subset, fit_expert
 from widemargin.mixtures.hard.learner import MixtureSettings
-from widemargin.mixtures.hard.partition import assign, find_clusters, random_partition
+from widemargin.mixtures.hard.partition import assign, random_partition
 from widemargin.mixtures.hard.tuning import expert_with_gamma
 from widemargin.training.loop import Tally
 from widemargin.training.model import Examples

@@ -17,10 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -29,22 +27,17 @@ from sklearn.utils.validation import (
 )
 
 from widemargin._runtime.warning import warn_caller
-from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.inputs.labels import check_labels
+from widemargin._typing import ArrayLike
 from widemargin.inputs.rows import checked_rows
 from widemargin.inputs.scaling import Scaling, scaled
-from widemargin.kernels import KERNELS, check_exponent
-from widemargin.metrics.learning import Metric, MetricLearner, Rows, Settings
-from widemargin.svm import SVC, SVR
+from widemargin.kernels import KERNELS, check_exponent, distance_exponent
+from widemargin.metrics.examples import MetricTargets, Rows, nested_order, split
+from widemargin.metrics.learning import Metric, MetricLearner, Settings
 from widemargin.training.control import Control, interrupt_flag
 from widemargin.training.model import all_or_nothing
 from widemargin.training.time_limit import current_limit, limited, now
 
 __all__ = ["GradientMetric"]
-
-SHARPNESS = (1.0, 2.0, 3.0)  # γ times the median distance, of which one is chosen
-MAX_VALIDATION_ROWS = 5000
-MAX_CLASSES = 200  # of a numeric target; more are values, not classes
 
 
 class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -279,17 +272,17 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        self._take_targets(y)
+        targets = MetricTargets.of(y, self.task)
         with interrupt_flag() as flag:
             control = Control(type(self).__name__, flag, current_limit(), int(self.verbose))
             scaling = Scaling.measured(self.scaling, X, centre="filled")
             given = (X_val, y_val, sample_weight_val)
-            train, held_out = self._split(Rows(X, self._coded(y), weights), given)
+            train, held_out = self._split(Rows(X, targets.coded(y), weights), targets, given)
             learner = MetricLearner(
-                self._machine(),
+                targets.machine(self),
                 train.scaled(scaling),
                 held_out.scaled(scaling),
-                self._settings(),
+                Settings.of(self),
                 control,
                 check_random_state(self.random_state),
             )
@@ -302,100 +295,27 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _input_options(self) -> dict[str, Any]:
         return {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
-    def _take_targets(self, y: ArrayLike) -> None:
-        """Decides whether y holds classes, and learns which, or its mean and deviation."""
-        kind = type_of_target(y, input_name="y")
-        numeric = np.issubdtype(np.asarray(y).dtype, np.number)
-        self._classes = None
-        if self.task == "classification" or (self.task == "auto" and not kind.startswith("contin")):
-            self._classes = check_labels(y)
-            if self.task == "auto" and numeric and len(self._classes) > MAX_CLASSES:
-                raise ValueError(
-                    f"y has {len(self._classes):,} different numbers; set task='regression', or "
-                    "task='classification' if each is a class"
-                )
-            return
-        values = np.asarray(y, dtype=np.float64)
-        if values.ndim != 1:
-            raise ValueError(f"y must have one value per example, got shape {values.shape}")
-        self._mean, self._deviation = float(values.mean()), float(values.std()) or 1.0
-
-    def _coded(self, y: ArrayLike) -> FloatArray:
-        """Class numbers, or standardised values."""
-        if self._classes is None:
-            return np.asarray((np.asarray(y, dtype=np.float64) - self._mean) / self._deviation)
-        codes = np.searchsorted(self._classes, y)
-        known = np.minimum(codes, len(self._classes) - 1)
-        if not np.array_equal(self._classes[known], y):
-            raise ValueError("y_val has classes that y does not have; leave these examples out")
-        return np.asarray(codes, dtype=np.float64)
-
-    def _split(self, examples: Rows, given: tuple[Any, Any, Any]) -> tuple[Rows, Rows]:
-        """Training rows in the order of the subsets, and validation rows."""
-        random = check_random_state(self.random_state)
-        X_val, y_val, weights_val = given
-        if X_val is not None:
+    def _split(
+        self, examples: Rows, targets: MetricTargets, given: tuple[Any, Any, Any]
+    ) -> tuple[Rows, Rows]:
+        """Training rows in the order of the subsets, at most `max_rows`, and validation rows."""
+        random, (X_val, y_val, weights_val) = check_random_state(self.random_state), given
+        if X_val is None:
+            train, test = split(examples, targets, self.validation_fraction, random)
+            held_out = examples[test]
+        else:
             X_val = checked_rows(validate_data(self, X_val, reset=False, **self._input_options))
             if weights_val is not None:
                 weights_val = _check_sample_weight(weights_val, X_val, dtype=np.float64)
-            held_out = Rows(X_val, self._coded(y_val), weights_val)
-            return examples[self._order(examples.y, random)], held_out
-        count = max(1, min(MAX_VALIDATION_ROWS, round(self.validation_fraction * len(examples))))
-        if len(examples) < 2:
-            raise ValueError(
-                f"GradientMetric needs some examples to train on and some to judge by, got "
-                f"n_samples = {len(examples)}; give fit a validation set"
-            )
-        every = np.arange(len(examples))
-        strata = None
-        if self._classes is not None and np.bincount(examples.y.astype(int)).min() > 1:
-            strata = examples.y if count >= len(self._classes) else None
-        train, test = train_test_split(every, test_size=count, stratify=strata, random_state=random)
-        train = train[self._order(examples.y[train], random)]
-        return examples[train], examples[test]
-
-    def _order(self, y: FloatArray, random: np.random.RandomState) -> IntArray:
-        """A random order in which every prefix has the classes in the proportions of the whole."""
-        order = random.permutation(len(y))
-        if self._classes is None:
-            return order
-        place = np.empty(len(y))
-        for code in np.unique(y):
-            members = order[y[order] == code]
-            place[members] = np.arange(len(members)) / len(members)
-        return np.asarray(order[np.argsort(place[order], kind="stable")])
-
-    def _machine(self) -> Any:
-        options: dict[str, Any] = {
-            "kernel": self.kernel,
-            "exponent": self.exponent,
-            "degree": self.degree,
-            "coef0": self.coef0,
-            "C": self.C,
-            "tol": self.tol,
-            "n_jobs": self.n_jobs,
-            "warm_start": True,
-        }
-        return SVR(epsilon=self.epsilon, **options) if self._classes is None else SVC(**options)
-
-    def _settings(self) -> Settings:
-        full = self.structure == "full"
-        power = self.metric_power or (0.25 if full else 0.5)
-        sharpness = SHARPNESS if self.sharpness == "auto" else (float(self.sharpness),)
-        return Settings(
-            full=full,
-            power=float(power),
-            sharpness=sharpness,
-            max_rows=int(self.max_rows),
-            max_iter=int(self.max_iter),
-            gradient_rows=int(self.gradient_rows),
-            smallest=float(self.min_share),
-        )
+            train = np.arange(len(examples))
+            held_out = Rows(X_val, targets.coded(y_val), weights_val)
+        stratified = targets.classes is not None
+        order = nested_order(examples.y[train], stratified=stratified, random=random)
+        return examples[train[order[: self.max_rows]]], held_out
 
     def _keep(self, metric: Metric, scaling: Scaling, learner: MetricLearner) -> None:
         """The metric of the inputs as given, and what is known about it."""
-        q = {"rbf": 2.0, "exponential": self.exponent, "laplacian": self.exponent}
-        unit = metric.gamma ** (1.0 / q.get(self.kernel, 2.0))  # makes γ 1
+        unit = metric.gamma ** (1.0 / distance_exponent(self.kernel, self.exponent))  # makes γ 1
         self.feature_offset_, inverse = scaling.offset, unit / scaling.scale
         self.scale_ = inverse[:, None] * metric.map if metric.full else inverse * metric.map
         squares = np.diagonal(metric.map @ metric.map) if metric.full else metric.map**2

@@ -17,7 +17,7 @@ from sklearn.utils import gen_batches
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.kernels import DISTANCE_KERNELS, Inputs
+from widemargin.kernels import DISTANCE_KERNELS, Inputs, distance_exponent
 from widemargin.svm.kernel_source import KernelSource
 
 __all__ = ["kernel_gradients", "mean_outer_product"]
@@ -104,7 +104,7 @@ def _sparse_gradients(
 def _slope_of_distances(kernel: KernelSource, sums: FloatArray) -> FloatArray:
     """The factor of x − x_i, or of its sign; 0 where x = x_i."""
     squared = kernel.function != "laplacian"
-    q = 2.0 if kernel.function == "rbf" else kernel.exponent
+    q = distance_exponent(kernel.function, kernel.exponent)
     h = 0.5 * q if squared else q  # sums^h is d^q
     apart = sums > 0
     safe = np.where(apart, sums, 1.0)

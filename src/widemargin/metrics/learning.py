@@ -25,14 +25,16 @@ from sklearn.utils.extmath import row_norms
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.scaling import Scaling, filled_columns
 from widemargin.inputs.unscaled import spreads
-from widemargin.kernels import DISTANCE_KERNELS, UnscaledInputsWarning
+from widemargin.kernels import DISTANCE_KERNELS, UnscaledInputsWarning, distance_exponent
+from widemargin.metrics.examples import Rows
 from widemargin.metrics.gradients import mean_outer_product
 from widemargin.svm.machine import KernelMachine
 from widemargin.training.control import Control
 from widemargin.training.time_limit import now, share_of_time
 
-__all__ = ["Metric", "MetricLearner", "Rows", "Settings", "median_distance"]
+__all__ = ["Metric", "MetricLearner", "Settings", "median_distance"]
 
+SHARPNESS = (1.0, 2.0, 3.0)  # of which one is chosen, if it is not given
 MEDIAN_ROWS = 800  # whose distances to each other give the median
 GROWTH = 2.5  # of the number of rows, from one size to the next
 FIRST_ROWS = 4000
@@ -46,27 +48,6 @@ FIT_GROWTH = 1.8  # exponent of the time of a fit in its rows
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Scaled examples with their targets: class codes, or standardised values."""
-
-    X: ArrayLike
-    y: FloatArray
-    weights: FloatArray | None = None
-
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    def scaled(self, scaling: Scaling) -> "Rows":
-        """The same examples with scaled inputs."""
-        return replace(self, X=scaling.transform(self.X))
-
-    def __getitem__(self, rows: Any) -> "Rows":
-        return Rows(
-            self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
-        )
-
-
-@dataclass(frozen=True)
 class Settings:
     """What the iterations need of the estimator's parameters."""
 
@@ -77,6 +58,20 @@ class Settings:
     max_iter: int
     gradient_rows: int
     smallest: float  # share of the largest input below which an input is dropped
+
+    @classmethod
+    def of(cls, model: Any) -> "Settings":
+        """Those of a `GradientMetric`."""
+        full = model.structure == "full"
+        return cls(
+            full=full,
+            power=float(model.metric_power or (0.25 if full else 0.5)),
+            sharpness=SHARPNESS if model.sharpness == "auto" else (float(model.sharpness),),
+            max_rows=int(model.max_rows),
+            max_iter=int(model.max_iter),
+            gradient_rows=int(model.gradient_rows),
+            smallest=float(model.min_share),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +138,8 @@ class MetricLearner:
     def __post_init__(self) -> None:
         X, every = self.train.X, np.arange(len(self.train))
         weights = self.train.weights
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        squares = X.multiply(X) if sp.issparse(X) else X**2
-        variance = np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0)
-        filled = filled_columns(X, every, weights) if len(every) else np.ones(X.shape[1])
-        self.spread = spreads(variance, filled, max(1, len(every)))
+        variance = Scaling.measured("standard", X, weights=weights).variance
+        self.spread = spreads(variance, filled_columns(X, every, weights), len(every))
 
     # ------------------------------------------------------------------------------- the search
 
@@ -234,9 +226,10 @@ class MetricLearner:
             return None
         begun, mapped = now(), metric.apply(rows.X)
         distance = median_distance(mapped, str(self.machine.kernel), self.random)
-        is_distance = self.machine.kernel in DISTANCE_KERNELS
-        q = {"rbf": 2.0}.get(str(self.machine.kernel), float(self.machine.exponent))
-        gamma = metric.sharpness / distance ** (q if is_distance else 1.0)
+        power = 1.0  # of ‖x‖², in kernels of products
+        if self.machine.kernel in DISTANCE_KERNELS:
+            power = distance_exponent(self.machine.kernel, self.machine.exponent)
+        gamma = metric.sharpness / distance**power
         machine = self._begun(rows)
         machine.set_params(gamma=gamma)
         with (

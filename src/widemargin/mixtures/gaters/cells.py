@@ -17,10 +17,15 @@ from widemargin.inputs.labels import example_weights
 from widemargin.mixtures.gaters.gater import Gater, check_partition
 from widemargin.training.model import all_or_nothing
 
-__all__ = ["CellGater"]
+__all__ = ["CellGater", "find_clusters"]
 
 DISTANCES_PER_CALL = 1 << 22  # in memory at once
 CLOSEST = 1e-12  # of the largest distance: closer to a centre makes no difference
+
+
+def find_clusters(X: ArrayLike, n_experts: int, random: ArrayLike) -> MiniBatchKMeans:
+    """One cluster per expert, by k-means."""
+    return MiniBatchKMeans(n_experts, n_init=1, random_state=random).fit(X)
 
 
 class CellGater(Gater):
@@ -128,8 +133,7 @@ class CellGater(Gater):
         """
         self._validate_params()
         X = self._inputs(X, reset=True)
-        seed = self.random_state
-        clusters = MiniBatchKMeans(n_experts, n_init=1, random_state=seed).fit(X)
+        clusters = find_clusters(X, n_experts, self.random_state)
         self.centres_ = np.asarray(clusters.cluster_centers_, dtype=np.float64)
         nearest = np.concatenate([d.argmin(axis=1) for d in self._distances(X)])
         used, partition = np.unique(nearest, return_inverse=True)

@@ -1,16 +1,15 @@
 """Partitions of the examples among experts: random, by clusters, balanced by preferences."""
 
 import numpy as np
-from sklearn.cluster import MiniBatchKMeans
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, IntArray
+from widemargin.mixtures.gaters.cells import find_clusters
 
 __all__ = [
     "assign",
     "clustered_partition",
     "divided_room",
-    "find_clusters",
     "random_partition",
     "subset_limit",
 ]
@@ -100,11 +99,6 @@ def random_partition(
     """Subsets whose sizes differ by at most one, also together with the `first` examples before."""
     dealt = np.arange(first, first + count) % n_experts
     return np.asarray(random.permutation(dealt), dtype=np.int64)
-
-
-def find_clusters(X: ArrayLike, n_experts: int, random: np.random.RandomState) -> MiniBatchKMeans:
-    """One cluster per expert, by k-means."""
-    return MiniBatchKMeans(n_experts, n_init=1, random_state=random).fit(X)
 
 
 def clustered_partition(
