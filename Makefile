@@ -14,9 +14,9 @@ SOURCES := $(shell find cpp cmake src -name '*.?pp' -o -name '*.cmake' -o -name 
 run: $(VENV)/.installed
 	$(BIN)/widemargin demo
 
-# Before every commit: the linters, and all tests that are quick.
+# Before every commit: the linters, and quick tests, of those with many cases some.
 check: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) --max-worker-restart=0 -m "not slow and not data"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --max-worker-restart=0 -m "not slow and not data" --few
 
 # Everything. Tests of real data need the folder that WIDEMARGIN_DATA names.
 test: $(VENV)/.tested-with

@@ -36,6 +36,8 @@ from widemargin import (
     OneClassSVM,
     Perceptron,
     SimpleMLPClassifier,
+    TabularClassifier,
+    TabularRegressor,
     linear_svm,
     mixtures,
     mlp,
@@ -108,7 +110,8 @@ EXACT = (SVC, SVR, NuSVC, NuSVR, OneClassSVM)
 SEARCHES = (SVCCV, SVRCV, LinearSVCCV, LinearSVRCV)
 HARD_MIXTURES = (HardMixtureClassifier, HardMixtureRegressor)
 SOFT_MIXTURES = (MixtureOfExpertsClassifier, MixtureOfExpertsRegressor)
-OF_MANY_MODELS = (*SEARCHES, *HARD_MIXTURES, *SOFT_MIXTURES)
+TABULAR = (TabularClassifier, TabularRegressor)
+OF_MANY_MODELS = (*SEARCHES, *HARD_MIXTURES, *SOFT_MIXTURES, *TABULAR)
 
 ORDER = (
     "stochastic updates depend on the order of visits; a weight multiplies an example's step, "
@@ -132,7 +135,7 @@ def expected_failed_checks(estimator):
             "check_sample_weight_equivalence_on_dense_data": SCALE if exact else ORDER,
             "check_sample_weight_equivalence_on_sparse_data": SCALE if exact else ORDER,
         }
-    if isinstance(estimator, SEARCHES):
+    if isinstance(estimator, (*SEARCHES, *TABULAR)):
         expected = dict.fromkeys(expected, FOLDS)
     if isinstance(estimator, SOFT_MIXTURES) and estimator.expert is not None:
         expected = {}
@@ -194,7 +197,8 @@ def described(check):
 
 def cases():
     """All checks of the defaults; of variants those that an option can break."""
-    for estimator in [cls() for cls in ESTIMATORS] + VARIANTS:
+    defaults = [cls(effort=0.05) if issubclass(cls, TABULAR) else cls() for cls in ESTIMATORS]
+    for estimator in defaults + VARIANTS:
         found = estimator_checks_generator(
             estimator, expected_failed_checks=expected_failed_checks(estimator), mark="xfail"
         )

@@ -73,6 +73,7 @@ WIDEST = [isa for isa in ISAS if supported(isa)][-1]
 
 @compiled
 @pytest.mark.slow(seconds=300)
+@pytest.mark.timeout(2400)  # of builds on a busy machine
 def test_core_under_sanitizers():
     """The narrowest and the widest registers of this CPU: all sets have the same source."""
     folder = SOURCES / "build" / "sanitized"  # stays: the next run builds only what has changed

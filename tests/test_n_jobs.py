@@ -68,7 +68,10 @@ MODELS = {
     "MixtureOfExpertsRegressor": [{"n_experts": 4, "n_units": 100, "max_iter": 3}],
     "MLPGater": [{"hidden_layer_sizes": (300,), "max_iter": 3}],
     "GaussianGater": [{"n_components": 3}],
+    "TabularClassifier": [{"effort": 0.1}],
+    "TabularRegressor": [{"effort": 0.1}],
 }
+TIMES = ("fit_time_", "predict_ms")
 CASES = [(name, i) for name, variants in MODELS.items() for i in range(len(variants))]
 
 
@@ -102,7 +105,7 @@ def assert_same(a, b, place):
     if isinstance(a, dict):
         assert a.keys() == b.keys(), place
         for key in a:
-            if key not in ("n_jobs", "fit_time_") and not str(key).endswith("seconds"):
+            if key not in ("n_jobs", *TIMES) and not str(key).endswith("seconds"):
                 assert_same(a[key], b[key], f"{place}[{key!r}]")
     elif isinstance(a, (list, tuple)):
         assert len(a) == len(b), place

@@ -14,7 +14,7 @@ import sklearn.svm
 from sklearn.base import BaseEstimator
 
 import widemargin
-from widemargin import mixtures
+from widemargin import mixtures, tables
 
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 if not PAGE.is_file():
@@ -25,7 +25,7 @@ dask = pytest.importorskip("widemargin.dask", reason="dask is not installed")
 def estimators():
     """Public name -> class; those of widemargin.dask with `dask.` before it."""
     found = {}
-    for prefix, module in (("", widemargin), ("", mixtures), ("dask.", dask)):
+    for prefix, module in (("", widemargin), ("", mixtures), ("", tables), ("dask.", dask)):
         for name in module.__all__:
             cls = getattr(module, name)
             if (
@@ -164,7 +164,12 @@ def test_own_models_do_not_use_the_names_of_drop_ins():
 # ------------------------------------------------------------------------------------------ fit
 
 ARGUMENTS = ["X", "y", "sample_weight", "X_val", "y_val", "sample_weight_val"]
-OTHER_FITS = {*GROUPS["gaters"], *GROUPS["encoders"], "OneClassSVM"}
+OTHER_FITS = {
+    *GROUPS["gaters"],
+    *GROUPS["encoders"],
+    *GROUPS["tabular models"],  # their folds are validation rows
+    "OneClassSVM",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name not in OTHER_FITS])

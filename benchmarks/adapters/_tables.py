@@ -19,6 +19,9 @@ class TableLibrary(Library):
 
     `least_rows` and `most_rows` are those of tables that it is run on. If it has settings, they are
     chosen on validation rows, with at most `choice_rows` training rows.
+
+    If `time_of` names another model that is run before it, its estimator has a parameter
+    `time_limit`: the seconds that the other one took to fit on the same split.
     """
 
     title: str
@@ -27,6 +30,9 @@ class TableLibrary(Library):
     least_rows: int = 0
     most_rows: int | None = None
     choice_rows: int | None = None
+    raw: bool = False  # whether it reads frames with text and missing values
+    time_of: str | None = None
+    predicts_most_likely: bool = False  # whether `predict` is `predict_proba` and its largest
 
     @abstractmethod
     def model(self, split: Split, threads: int) -> Any:

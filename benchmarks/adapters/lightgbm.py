@@ -29,6 +29,7 @@ class LightGBM(TableLibrary):
 
     title = "LightGBM"
     module = "lightgbm"
+    predicts_most_likely = True
 
     def __init__(self, trees: int | None = None, leaves: int | None = None) -> None:
         self.parameters = {} if trees is None else {"n_estimators": trees, "num_leaves": leaves}

@@ -1,4 +1,5 @@
-"""widemargin on tables: kernel machines in a learnt metric and without, and a mixture of them.
+"""widemargin on tables: its models of raw tables, kernel machines in a learnt metric and without,
+and a mixture of them.
 
 A metric is scaled so that γ = 1 is the γ of the machines that learnt it; without a metric, the
 inputs are divided by their median distance. So γ has the same few values for every table.
@@ -11,7 +12,14 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks._splits import Split
 from benchmarks.adapters._tables import Standardised, TableLibrary
-from widemargin import SVC, SVR, GradientMetric, HardMixtureClassifier
+from widemargin import (
+    SVC,
+    SVR,
+    GradientMetric,
+    HardMixtureClassifier,
+    TabularClassifier,
+    TabularRegressor,
+)
 
 CACHE = 2000  # MB
 CS = (2.0, 10.0, 50.0)
@@ -34,6 +42,20 @@ def grids(split: Split, gammas: Sequence[float]) -> Sequence[Mapping[str, Sequen
     """C and γ together; then ε of a regression."""
     first = {"C": CS, "gamma": gammas}
     return (first,) if split.classes else (first, {"epsilon": EPSILONS})
+
+
+class OursTabular(TableLibrary):
+    """The models of raw tables, with their defaults."""
+
+    name = "tabular"
+    title = "Tabular"
+    setting = "defaults"
+    module = "widemargin"
+    raw = True
+    predicts_most_likely = True
+
+    def model(self, split: Split, threads: int) -> Any:
+        return (TabularClassifier if split.classes else TabularRegressor)(n_jobs=threads)
 
 
 class OursMetric(TableLibrary):

@@ -20,6 +20,7 @@ from widemargin.mlp import (
 from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
 from widemargin.persistence import load, save
 from widemargin.svm import SVC, SVCCV, SVR, SVRCV, NuSVC, NuSVR, OneClassSVM
+from widemargin.tabular import TabularClassifier, TabularRegressor
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,8 @@ __all__ = [
     "OneClassSVM",
     "Perceptron",
     "SimpleMLPClassifier",
+    "TabularClassifier",
+    "TabularRegressor",
     "load",
     "save",
 ]

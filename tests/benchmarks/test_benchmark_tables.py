@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from benchmarks._choice import choose
+from benchmarks._lines import Entry
 from benchmarks._splits import Split, problems, seventy_thirty, suite
 from benchmarks.adapters._tables import Standardised, TableLibrary
 from sklearn.model_selection import train_test_split
@@ -109,6 +110,7 @@ def test_all_of_forest_and_seven_classes(monkeypatch):
 @pytest.mark.data
 def test_sizes_of_real_tables():
     assert len(list(problems(group="tables"))) == 21
+    assert len(list(problems(group="suite"))) == 28
     thesis, fewer, boards = (
         problem.load()[0] for problem in problems(["forest-100000", "forest-20000", "connect-4"])
     )
@@ -256,6 +258,53 @@ def test_slow_models_are_for_few_rows(folder, monkeypatch):
     )
 
 
+class Reference(Base):
+    name = title = "tabular"
+
+
+class Limited(Neighbours):
+    """Remembers in its setting the seconds that it was given."""
+
+    name = title = "limited"
+    time_of = "tabular"
+
+    def stages(self, split):
+        return ()
+
+    def model(self, split, threads):
+        class Remembers(KNeighborsClassifier):
+            def __init__(self, time_limit=None):
+                super().__init__()
+                self.time_limit = time_limit
+
+            @property
+            def setting_(self):
+                return str(self.time_limit)
+
+        return Remembers()
+
+
+def test_a_budget_is_the_seconds_of_another_model_on_the_same_split(folder, monkeypatch):
+    models = (Reference(), Limited())
+    first, limited = run(monkeypatch, models, "--tables", "classes")["tables"]
+    given = [float(seconds) for seconds in limited["settings"]]
+    assert len(set(given)) == 3
+    assert np.mean(given) == pytest.approx(first["seconds"])
+    (alone,) = run(monkeypatch, (Limited(),), "--tables", "classes")["tables"]
+    assert set(alone["settings"]) == {"None"}
+
+
+def test_the_reference_is_compared_with_the_others(folder, monkeypatch, capsys):
+    saved = run(monkeypatch, (Base(), Reference()), "--data", "tables")
+    reference, base = saved["summary"]
+    assert (reference["model"], reference["error"]) == ("tabular", None)
+    assert base["model"] == "base"
+    assert base["error"]["ties"] == base["log_loss"]["ties"] == 1
+    assert base["error"]["geometric_mean"] == pytest.approx(1)
+    assert "tabular against others" in capsys.readouterr().out
+    assert run(monkeypatch, (Base(),), "--data", "tables")["summary"] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("model", tables.MODELS, ids=lambda model: model.name)
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -268,10 +317,11 @@ def test_every_model_learns(model, task):
     for name in ("n_estimators", "max_iter"):
         if name in getattr(model, "parameters", {}):
             model = type(model)(20, 15)
-    entry = tables.Entry(model)
+    entry = Entry(model, time_limit=1.0 if model.time_of else None)
     options = type("Options", (), {"threads": 1, "choice_rows": 1000})
     entry.choose(split, options)
     entry.fit(split, options)
     assert entry.error < 25
+    assert (entry.log_loss or 0.0) < 0.5
     assert math.isfinite(entry.seconds)
     assert math.isfinite(entry.predict_seconds)

@@ -18,7 +18,7 @@ def test_mixed_table_from_training_to_prediction(mixed, tmp_path):
     options = ("--target", "pay", "--set", "random_state=0", "--test", mixed)
     summary = run_json("train", mixed, "-o", model, *options)
     assert (summary["rows"], summary["columns"], summary["classes"]) == (300, 2, ["high", "low"])
-    assert summary["features"] == 5  # age, three towns, no town
+    assert summary["features"] == 6  # age, no age, three towns, no town
     assert summary["training_error"] == summary["test_error"] < 10
     assert summary["file"] == str(model)
 
@@ -30,7 +30,7 @@ def test_mixed_table_from_training_to_prediction(mixed, tmp_path):
     assert result["classes"] == written["prediction"].value_counts().to_dict()
 
     facts = run_json("info", model)
-    assert facts["steps"] == ["ColumnTransformer", "MarginPerceptron"]
+    assert facts["steps"] == ["TableEncoder", "MarginPerceptron"]
     assert facts["feature_names"] == ["age", "town"]
     assert facts["classes"] == ["high", "low"]
     assert facts["parameters"]["random_state"] == 0

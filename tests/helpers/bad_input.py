@@ -56,7 +56,7 @@ def make(name, **options):
     """An estimator with these options and three epochs."""
     cls = getattr(widemargin, name)
     accepted = inspect.signature(cls).parameters
-    defaults = {"max_iter": 3, "tol": None, "random_state": 0}
+    defaults = {"max_iter": 3, "tol": None, "random_state": 0, "effort": 0.05}
     if None not in cls._parameter_constraints.get("tol", [None]):
         del defaults["tol"]
     return cls(**{k: v for k, v in defaults.items() if k in accepted} | options)
@@ -77,7 +77,7 @@ def weights(**at):
 # What is wrong -> the arguments of fit, and what the message must name.
 BAD_DATA = {
     "NaN in X": ((changed(X, np.nan), Y), "NaN"),
-    "infinity in X": ((changed(X, np.inf), Y), "infinity"),
+    "infinity in X": ((changed(X, np.inf), Y), "infinit"),
     "NaN in CSR": ((sp.csr_array(changed(X, np.nan)), Y), "NaN"),
     "text in X": ((changed(X, "text"), Y), "text"),
     "complex X": ((X + 1j, Y), "[Cc]omplex"),
@@ -99,6 +99,16 @@ BAD_DATA = {
     "weights of two columns": ((X, Y, np.ones((40, 2))), "[Ss]ample.?weight"),
     "text weights": ((X, Y, np.full(40, "text")), "text"),
 }
+
+
+# What raw tables may hold.
+GOOD_FOR_TABLES = {"NaN in X", "text in X", "NaN", "text"}
+
+
+def cases_for(name, cases):
+    """The cases that are bad for this estimator, as pairs."""
+    raw = getattr(widemargin, name) in (widemargin.TabularClassifier, widemargin.TabularRegressor)
+    return [(what, case) for what, case in cases.items() if not raw or what not in GOOD_FOR_TABLES]
 
 
 def is_unfitted(clf):

@@ -179,7 +179,7 @@ def test_time_limit():
 
 
 @pytest.mark.slow(3)
-def test_ctrl_c_keeps_the_best_metric():
+def test_ctrl_c_keeps_the_best_metric(ctrl_c):
     X, y, _ = problem(20_000, 30, noise=1.0)
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()

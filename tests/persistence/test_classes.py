@@ -31,6 +31,7 @@ BASE_CLASSES = {
     "ChosenMachine": "the choice of C by validation",
     "DropInNetwork": "parameters of MLPClassifier and MLPRegressor",
     "KernelRegressor": "predictions of SVR and NuSVR",
+    "TabularModel": "base of the models for raw tables",
 }
 
 

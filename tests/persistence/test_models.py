@@ -18,7 +18,7 @@ from widemargin import Perceptron, load, save
 from widemargin._testing_dummy import Holder, MeanClassifier, assert_same, rewrite
 from widemargin.persistence import describe
 from widemargin.persistence.container import read_header
-from widemargin.tables import TextColumns
+from widemargin.tables import TableEncoder
 
 TRANSFORMERS = [
     preprocessing.Binarizer(),
@@ -102,11 +102,11 @@ def test_another_process_reads_the_file(path):
 
 
 def test_classes_are_stored_under_their_public_names(path):
-    save(make_pipeline(TextColumns(), Perceptron()), path)
+    save(make_pipeline(TableEncoder(), Perceptron()), path)
     header = read_header(path)[0]
     stored = [step["items"][1]["class"] for step in header["model"]["params"]["steps"]]
-    assert stored == ["widemargin.TextColumns", "widemargin.Perceptron"]
-    assert [type(step) for _, step in load(path).steps] == [TextColumns, Perceptron]
+    assert stored == ["widemargin.TableEncoder", "widemargin.Perceptron"]
+    assert [type(step) for _, step in load(path).steps] == [TableEncoder, Perceptron]
 
 
 def test_describe(path):

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from helpers.streams import LABELS, X, Y, content, every_format, open_stream, write, write_text
 from widemargin.streaming import stream
 from widemargin.streaming import text as text_files
-from widemargin.tables import DataFileError, read_table, table_encoder
+from widemargin.tables import DataFileError, TableEncoder, read_table
 
 pd = pytest.importorskip("pandas")
 
@@ -164,7 +164,7 @@ def mixed(tmp_path, rows=60):
 def test_text_and_missing_values_are_encoded_as_in_memory(tmp_path):
     for path in mixed(tmp_path):
         table = read_table(path, target="y")
-        whole = table_encoder(table.X, sparse=False).fit(table.X)
+        whole = TableEncoder(sparse=False).fit(table.X)
         data = stream(path, target="y", chunk_rows=13, encoder=whole)
         found, y = content(data)
         assert_array_equal(found, whole.transform(table.X).astype(np.float32))

@@ -1,134 +1,244 @@
-"""Columns of every type become numbers, in the training file and in later files."""
+"""Columns of every kind become numbers."""
 
-import os
-import warnings
-from pathlib import Path
+import datetime
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from helpers.data_files import X, write
-from widemargin import persistence
-from widemargin.tables import (
-    DataFileError,
-    TextColumns,
-    read_table,
-    table_encoder,
-    text_columns,
-)
+from helpers.mixed_tables import encoded, kind, mixed_frame
+from widemargin.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+pytestmark = pytest.mark.filterwarnings("error")
 
 
-def mixed_frame():
-    return pd.DataFrame(
-        {
-            "age": [20.0, None, 40.0, 25.0],
-            "count": pd.array([1, 2, None, 4], dtype="Int64"),
-            "town": ["Bern", "Sion", None, "Bern"],
-            "object": np.array(["u", None, "v", "u"], dtype=object),
-            "category": pd.Categorical([3, 4, 3, 4]),
-            "flag": [True, False, True, True],
-        }
-    )
+# ---------------------------------------------------------------- kinds of columns
 
 
-@pytest.mark.parametrize("sparse_output", ["auto", True, False])
-def test_the_encoder_handles_every_column_type_and_can_be_saved(sparse_output, tmp_path):
+def test_every_kind_of_column():
     frame = mixed_frame()
-    encoder = table_encoder(frame, sparse=sparse_output)
+    encoder = TableEncoder()
     Z = encoder.fit_transform(frame)
-    if sparse_output != "auto":
-        assert sparse.issparse(Z) is sparse_output
-    Z = Z.toarray() if sparse.issparse(Z) else Z
-    assert Z.shape == (4, 2 + 3 + 3 + 2 + 2)
-    assert Z[1, 0] == 25.0
-    assert Z[2, 1] == 2.0
-    assert np.isfinite(Z).all()
-    persistence.save(encoder, tmp_path / "encoder")
-    again = persistence.load(tmp_path / "encoder").transform(frame)
-    np.testing.assert_array_equal(again.toarray() if sparse.issparse(again) else again, Z)
-    assert text_columns(encoder) == ["town", "object", "category", "flag"]
-    assert len(encoder.get_feature_names_out()) == Z.shape[1]
+    names = encoder.get_feature_names_out().tolist()
+    assert names == [
+        *("age", "age is missing", "count", "count is missing"),
+        *("town=Bern", "town=Sion", "town is missing"),
+        *("object=u", "object=v", "object=w", "object is missing"),
+        *("category=4", "flag", "day", "day is missing", "price", "price is missing"),
+    ]
+    output = dict(zip(names, Z.T.tolist(), strict=True))
+    assert output["age"] == [20, 25, 40, 25]
+    assert output["age is missing"] == [0, 1, 0, 0]
+    assert output["count"] == [1, 2, 2, 4]
+    assert output["town is missing"] == [0, 0, 1, 0]
+    assert output["category=4"] == [0, 1, 0, 0]
+    assert output["flag"] == [1, 0, 1, 1]
+    assert output["day"] == [20483, 20484, 20483, 20483]
+    assert output["price"] == [1.5, 2, 2, 3]
+    kinds = [column["kind"] for column in encoder.columns_]
+    assert kinds == ["number"] * 2 + ["category"] * 3 + ["boolean", "date", "number"]
+    assert encoder.columns_[2] == {
+        "name": "town",
+        "kind": "category",
+        "missing": 1,
+        "levels": 2,
+        "note": "",
+        "outputs": [4, 5, 6],
+    }
+    assert [i for column in encoder.columns_ for i in column["outputs"]] == [*range(Z.shape[1])]
+    assert encoder.output_kinds_[:3] == ["number", "missing", "number"]
+    assert encoder.output_kinds_[11:14] == ["indicator", "indicator", "number"]
+    assert encoder.feature_names_in_.tolist() == frame.columns.tolist()
+    assert encoder.n_features_in_ == 8
 
 
-def test_the_encoder_drops_constant_columns():
-    frame = mixed_frame().assign(
-        one=1.0, word="w", void=np.nan, nothing=None, when=pd.Timestamp("2026-01-02")
+def test_polars_and_arrow_tables_give_the_same_numbers():
+    frame = mixed_frame()
+    frame["object"] = frame["object"].astype(str)
+    arrow = pa.Table.from_pandas(frame.astype({"category": str}).astype({"category": "category"}))
+    tables = [
+        frame,
+        arrow,
+        pl.from_arrow(arrow),
+        arrow.to_pandas(types_mapper=pd.ArrowDtype),
+        frame.convert_dtypes(),
+    ]
+    expected = TableEncoder().fit(frame)
+    for table in tables:
+        encoder = TableEncoder()
+        np.testing.assert_array_equal(encoder.fit_transform(table), expected.transform(frame))
+        np.testing.assert_array_equal(expected.transform(table), expected.transform(frame))
+        assert encoder.columns_ == expected.columns_
+        assert encoder.feature_names_in_.tolist() == frame.columns.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", " 2.5 ", "?", "-3e2"], "number"),
+        (["1", "2", "1_000"], "category"),
+        ([1, "2", 3.0, None], "number"),
+        ([True, None, False], "boolean"),
+        (["true", "False", "NA"], "boolean"),
+        (["0", "1", "1"], "number"),
+        ([datetime.timedelta(hours=6), datetime.timedelta(1)], "number"),
+        ([datetime.time(6), datetime.time(12)], "number"),
+        (["2026-01-30", "2026-02-01", None], "date"),
+        (pd.period_range("2026-01", periods=3, freq="M"), "date"),
+        (pd.Categorical(["1", "2", "3"]), "category"),
+        (["a", 1, 2.5], "category"),
+        ([[1], [2], [1]], "category"),
+        ([b"a", b"b", b"a"], "category"),
+    ],
+)
+def test_the_kind_of_a_column(values, expected):
+    assert kind(pd.Series(values)) == expected
+
+
+def test_complex_numbers_are_refused():
+    with pytest.raises(ValueError, match="'c' holds complex numbers"):
+        kind([1j, 2j])
+
+
+def test_text_that_is_a_number_is_one():
+    assert encoded(["1", " 2.5", "?", "4"]).tolist() == [[1, 0], [2.5, 0], [2.5, 1], [4, 0]]
+
+
+def test_durations_and_times_are_days():
+    hours = [datetime.timedelta(hours=6), datetime.timedelta(days=2)]
+    assert encoded(hours).ravel().tolist() == [0.25, 2]
+    assert encoded(pd.Series(hours)).ravel().tolist() == [0.25, 2]
+    assert encoded([datetime.time(6), datetime.time(12)]).ravel().tolist() == [0.25, 0.5]
+
+
+def test_infinite_numbers_are_errors():
+    frame = pd.DataFrame({"a": [1.0, 2.0, np.inf]})
+    with pytest.raises(ValueError, match=r"'a' is infinite in 1 of 3 rows, first in data row 3"):
+        TableEncoder().fit(frame)
+    encoder = TableEncoder().fit(frame[:2])
+    with pytest.raises(ValueError, match="'a' is infinite"):
+        encoder.transform(pd.DataFrame({"a": ["-inf"]}))
+
+
+# ---------------------------------------------------------------- missing values
+
+
+def test_missing_values_have_an_indicator_only_if_training_had_some():
+    train = pd.DataFrame({"a": [1.0, 3.0, 8.0], "b": [1.0, None, 3.0], "t": ["x", "y", "z"]})
+    later = pd.DataFrame({"a": [None], "b": [None], "t": [None]})
+    encoder = TableEncoder(sparse=False).fit(train)
+    assert encoder.transform(later).tolist() == [[3, 2, 1, 0, 0, 0]]
+    plain = TableEncoder(sparse=False, missing_indicator=False).fit(train)
+    assert plain.transform(later).tolist() == [[3, 2, 0, 0, 0]]
+
+
+def test_one_value_and_missing_ones():
+    assert encoded([5.0, None, 5.0]).tolist() == [[0], [1], [0]]
+    assert encoded([True, None, True]).tolist() == [[0], [1], [0]]
+    assert encoded(["a", None, "a"]).tolist() == [[0], [1], [0]]
+    with pytest.warns(UserWarning, match="constant"), pytest.raises(ValueError, match="varies"):
+        encoded([5.0, None, 5.0], missing_indicator=False)
+
+
+def test_missing_booleans_are_the_more_frequent_value():
+    assert encoded([True, False, True, None]).tolist() == [[1, 0], [0, 0], [1, 0], [1, 1]]
+
+
+def test_words_that_mean_missing():
+    assert encoded(["a", "?", "b", "", "NA", "a"]).tolist() == [
+        *([1, 0, 0], [0, 0, 1], [0, 1, 0]),
+        *([0, 0, 1], [0, 0, 1], [1, 0, 0]),
+    ]
+
+
+# ---------------------------------------------------------------- categories
+
+
+def test_two_levels_become_one_indicator_of_the_rarer():
+    frame = pd.DataFrame({"c": ["no", "yes", "no "]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["c=yes"]
+    assert encoder.transform(frame).tolist() == [[0], [1], [0]]
+    # What was never seen counts as the more frequent level.
+    assert encoder.transform(pd.DataFrame({"c": ["maybe", None]})).tolist() == [[0], [0]]
+
+
+def test_new_and_rare_levels_share_an_indicator():
+    frame = pd.DataFrame({"w": ["a", "b"] * 30 + ["c", "d"] + [None] * 2})
+    encoder = TableEncoder(sparse=False).fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["w=a", "w=b", "w is missing", "w is rare"]
+    assert encoder.columns_[0]["note"] == "2 rare levels in one indicator"
+    rows = encoder.transform(pd.DataFrame({"w": ["a", "c", "new", None]}))
+    assert rows.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 1, 0]]
+    # A missing value where none was missing in training has no indicator.
+    complete = TableEncoder(sparse=False).fit(frame.dropna())
+    assert complete.transform(pd.DataFrame({"w": [None]})).tolist() == [[0, 0, 0]]
+    # A rare missing value is rare.
+    gap = TableEncoder(sparse=False).fit(frame[:-1])
+    assert gap.transform(pd.DataFrame({"w": [None, "new"]})).tolist() == [[0, 0, 1]] * 2
+
+
+def test_unseen_levels_without_rare_ones_are_zeros():
+    encoder = TableEncoder(sparse=False).fit(pd.DataFrame({"w": ["a", "b", "c"]}))
+    assert encoder.transform(pd.DataFrame({"w": ["new"]})).tolist() == [[0, 0, 0]]
+
+
+def test_min_frequency():
+    words = ["a"] * 5 + ["b"] * 4 + ["c"] * 3 + ["d"] * 3
+    assert encoded(words).shape[1] == 4  # a small table
+    assert encoded(words, min_frequency=4).sum(axis=0).tolist() == [5, 4, 6]
+    assert encoded(words, min_frequency=5).sum(axis=0).tolist() == [5]  # "a", or else rare
+    large = np.repeat(["a", "b", "c", "d"], [40_000, 9_994, 3, 3])
+    # c and d are rarer than one row in ten thousand.
+    assert encoded(large).sum(axis=0).tolist() == [40_000, 9_994, 6]
+    assert encoded(large, min_frequency=3).shape[1] == 4
+    with pytest.warns(UserWarning, match="all levels are rare"), pytest.raises(ValueError):  # noqa: PT011
+        encoded(words, min_frequency=6)
+
+
+def test_max_categories():
+    words = np.repeat(["d", "c", "b", "a"], [4, 3, 3, 2])
+    encoder = TableEncoder(max_categories=3, sparse=False).fit(pd.DataFrame({"c": words}))
+    assert encoder.get_feature_names_out().tolist() == ["c=b", "c=d", "c is rare"]
+    assert encoder.columns_[0]["levels"] == 4
+    assert encoded(words, max_categories=4).shape[1] == 4
+    many = [f"w{i % 100}" for i in range(400)]
+    assert encoded(many).shape[1] == 64
+    assert encoded(many, max_categories=None).shape[1] == 100
+
+
+def test_text_that_hardly_repeats_is_left_out():
+    frame = pd.DataFrame({"price": [f"{i},5" for i in range(40)], "town": ["Bern", "Sion"] * 20})
+    with pytest.warns(UserWarning, match=r"'price' \(40 distinct texts.*'0,5'.*decimal point"):
+        encoder = TableEncoder().fit(frame)
+    assert encoder.columns_[0]["kind"] == "dropped"
+    assert encoder.columns_[0]["levels"] == 40
+    assert TableEncoder().fit(frame[:20]).columns_[0]["kind"] == "category"
+    half = frame.assign(price=[f"{i // 2},5" for i in range(40)])
+    assert TableEncoder().fit(half).columns_[0]["kind"] == "category"
+
+
+def test_columns_without_information_are_left_out_with_one_warning():
+    frame = mixed_frame().assign(one=1.0, word="w", void=np.nan, nothing=None, on=True)
+    frame["when"] = pd.Timestamp("2026-01-02")
+    left_out = ["one", "word", "void", "nothing", "on", "when"]
+    with pytest.warns(UserWarning, match="columns left out") as record:
+        encoder = TableEncoder().fit(frame)
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    message = str(record[0].message)
+    assert message == (
+        "columns left out: 'one' (constant), 'word' (constant), 'void' (all missing), "
+        "'nothing' (all missing), 'on' (constant), 'when' (constant)"
     )
-    with pytest.warns(UserWarning, match="'one'.*'word'.*'void'.*'nothing'.*'when'.*dates"):
-        encoder = table_encoder(frame)
-    assert encoder.fit_transform(frame).shape[1] == 12
+    assert encoder.transform(mixed_frame()).shape[1] == 17  # they are not needed later
+    dropped = [column for column in encoder.columns_ if column["kind"] == "dropped"]
+    assert [column["name"] for column in dropped] == left_out
+    assert all(column["outputs"] == [] for column in dropped)
     with pytest.raises(ValueError, match="varies"), pytest.warns(UserWarning, match="one"):
-        table_encoder(frame[["one"]])
-    with pytest.raises(TypeError, match="arrays need no encoder"):
-        table_encoder(X)
-    with pytest.raises(ValueError, match="sparse='yes'"):
-        table_encoder(frame, sparse="yes")
-
-
-def test_new_and_rare_categories_share_an_indicator():
-    words = np.r_[np.repeat(["a", "b"], 15_000), ["rare"]]
-    frame = pd.DataFrame({"w": words})
-    encoder = table_encoder(frame, sparse=False).fit(frame)
-    rows = encoder.transform(pd.DataFrame({"w": ["a", "rare", "new", None]}))
-    assert rows.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
-
-
-def test_text_does_not_depend_on_the_type_of_the_column():
-    columns = [[1, 2], [1.0, 2.0], ["1", "2"], np.array([1, "2"], object), pd.Categorical([1, 2])]
-    for column in columns:
-        assert TextColumns().fit_transform(pd.DataFrame({"c": column})).tolist() == [["1"], ["2"]]
-    array = np.array([["x", None], [float("nan"), 2]], dtype=object)
-    assert TextColumns("?").fit_transform(array).tolist() == [["x", "?"], ["?", "2"]]
-
-
-def test_columns_keep_their_type_in_later_files(tmp_path):
-    train = read_table(write(tmp_path, "train.csv", "code,n,y\n01,1,0\n2,2,1\nA,3,0\n"), target="y")
-    encoder = table_encoder(train.X, sparse=False)
-    model = make_pipeline(encoder, StandardScaler()).fit(train.X)
-    later = write(tmp_path, "later.csv", "y,n,code\n1,2,01\n1,2,2\n")
-    table = read_table(later, text_columns=text_columns(model))
-    assert table.X["code"].tolist() == ["01", "2"]
-    assert model[0].transform(table.X).tolist() == [[2, 1, 0, 0], [2, 0, 1, 0]]
-    numbers = read_table(write(tmp_path, "n.csv", "a\n1\n2\n"), text_columns=[])
-    assert isinstance(numbers.X, pd.DataFrame)
-    with pytest.raises(DataFileError, match="lacks 'code', to be read as text"):
-        read_table(write(tmp_path, "short.csv", "codes,n\n1,2\n"), text_columns=["code"])
-    assert text_columns(StandardScaler()) is None
-
-
-@pytest.mark.data
-def test_adult(tmp_path):
-    source = Path(os.environ["WIDEMARGIN_DATA"]) / "adult" / "adult.data.xz"
-    if not source.exists():
-        pytest.skip("WIDEMARGIN_DATA holds no adult/adult.data.xz")
-    table = read_table(source, target="-1", format="csv", header=False)
-    assert table.X.shape == (32_561, 14)
-    assert np.unique(table.y).tolist() == ["<=50K", ">50K"]
-    # 1836 + 1843 + 583 question marks in work class, occupation and country.
-    assert int(table.X.isna().to_numpy().sum()) == 4262
-    encoder = table_encoder(table.X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Z = encoder.fit_transform(table.X)
-    assert sparse.issparse(Z)
-    assert 100 < Z.shape[1] < 115
-    persistence.save(encoder, tmp_path / "adult")
-    again = persistence.load(tmp_path / "adult").transform(table.X)
-    assert (again != Z).nnz == 0
-
-
-def test_text_that_hardly_repeats_gives_a_warning():
-    frame = pd.DataFrame(
-        {"price": [f"{i},5" for i in range(40)], "town": ["Bern", "Sion"] * 20, "n": range(40)}
-    )
-    with pytest.warns(UserWarning, match=r"'price' holds 40 distinct texts.*decimal point"):
-        table_encoder(frame)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        table_encoder(frame.drop(columns="price"))
+        TableEncoder().fit(frame[left_out])
+    with pytest.warns(UserWarning, match=r"'x19' \(constant\) and 10 more$"):
+        TableEncoder().fit(np.c_[np.ones((2, 30)), [1, 2]])

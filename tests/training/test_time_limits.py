@@ -68,6 +68,8 @@ SLOW = {
     **{name: {} for name in ("SVC", "SVR", "NuSVC", "NuSVR", "SVCCV", "SVRCV")},
     "OneClassSVM": {"gamma": 1.0, "tol": 1e-9},
     "GradientMetric": {"tol": 1e-6},
+    "TabularClassifier": {},
+    "TabularRegressor": {},
     "LinearSVC": {"C": 100.0, "loss": "hinge", **PRECISE},
     "LinearSVR": {"C": 100.0, **PRECISE},
     "LinearSVCCV": {"loss": "hinge", **PRECISE},

@@ -7,7 +7,8 @@ from types import FrameType
 __all__ = ["warn_caller"]
 
 _PACKAGE = __name__.partition(".")[0]
-_WRAPPERS = frozenset({"contextlib", "sklearn.base"})  # scikit-learn decorates every fit
+# scikit-learn decorates every fit and every transform.
+_WRAPPERS = frozenset({"contextlib", "sklearn.base", "sklearn.utils._set_output"})
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

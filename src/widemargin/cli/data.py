@@ -140,6 +140,7 @@ def _warn_of_index_base(X: Any, path: Path) -> None:
 def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
     """The columns that the model was trained on, found by name, in its order."""
     from widemargin.tables import DataFileError
+    from widemargin.tables.models import needed_columns
 
     trained = list(getattr(model, "feature_names_in_", ()))
     if not trained or not table.feature_names:
@@ -150,7 +151,7 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
         return table.X
     frame = named(table)
     present = [name for name in trained if name in frame.columns]
-    needed = set(trained) if text is None else _encoded_columns(model)
+    needed = set(trained if text is None else needed_columns(model))
     if absent := [name for name in trained if name in needed and name not in frame.columns]:
         raise DataFileError(
             f"{path}: lacks {_columns(absent)} of the model; the file has {_columns(frame.columns)}"
@@ -166,11 +167,6 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
             "fill them in, or train on a table that has missing values there"
         )
     return frame[present]
-
-
-def _encoded_columns(model: Any) -> set[str]:
-    encoder = model[0]
-    return {name for _, _, columns in encoder.transformers for name in columns}
 
 
 def _columns(names: Any) -> str:

@@ -170,7 +170,8 @@ def _train_on_table(
         raise ValueError(f"{data}: the target column is not known; name it with --target")
     check_classes(np.unique(table.y), len(table.y), table.target_name, many=many_classes)
     X = named(table)
-    fitted = _with_encoder(estimator, X, mixed=X is table.X and hasattr(X, "iloc"))
+    mixed = X is table.X and hasattr(X, "iloc")
+    fitted = _with_encoder(estimator) if mixed else estimator
     start = time.perf_counter()
     # Ctrl-C while the table is encoded ends training after one step.
     with progress_bar(estimator, quiet=quiet), interrupt_flag():
@@ -244,9 +245,9 @@ def parse_value(text: str) -> Any:
     return text
 
 
-def _with_encoder(estimator: Any, X: Any, *, mixed: bool) -> Any:
+def _with_encoder(estimator: Any) -> Any:
     from sklearn.pipeline import Pipeline
 
-    from widemargin.tables import table_encoder
+    from widemargin.tables import TableEncoder
 
-    return Pipeline([("encoder", table_encoder(X)), ("model", estimator)]) if mixed else estimator
+    return Pipeline([("encoder", TableEncoder()), ("model", estimator)])

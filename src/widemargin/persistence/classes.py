@@ -14,14 +14,17 @@ _EXPORTS = {
         "GradientMetric HardMixtureClassifier HardMixtureRegressor HatEncoder KernelPerceptron "
         "LinearSVC LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor MarginPerceptron "
         "MixtureOfExpertsClassifier MixtureOfExpertsRegressor NilssonMLPClassifier NuSVC NuSVR "
-        "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SVRCV SimpleMLPClassifier"
+        "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SVRCV SimpleMLPClassifier TabularClassifier "
+        "TabularRegressor"
     ),
     "widemargin.dask": "HardMixtureClassifier HardMixtureRegressor",
     "widemargin.mixtures": "CellGater EstimatorGater GaussianGater MLPGater UniformGater",
     "widemargin.mixtures.hard.experts": "ConstantExpert PlattExpert",
     "widemargin.perceptrons.feature_scaler": "FeatureScaler",
     "widemargin.streaming": "Checkpoint",
-    "widemargin.tables": "TextColumns",
+    "widemargin.tables": "TableEncoder",
+    "widemargin.tabular": "InputForm",
+    "widemargin.tables.text": "TextColumns",
 }
 
 #: Name in a file -> module that exports the class.

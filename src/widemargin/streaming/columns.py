@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin import _core
-from widemargin.tables import table_encoder, text_columns
+from widemargin.tables import TableEncoder, text_columns
 from widemargin.tables.arrow import MISSING_VALUES, clean, features, floats, is_text, target_array
 from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import require_pyarrow
@@ -117,7 +117,7 @@ class Schema:
             what = "missing" if np.isnan(values[bad[0]]) else f"infinite as {self.dtype}"
             raise DataFileError(
                 f"{where(int(bad[0]))}: column {name!r} is {what}, where the first chunk has "
-                "only numbers; fill it in, or (in Python) pass a fitted table_encoder as ",
+                "only numbers; fill it in, or (in Python) pass a fitted TableEncoder as ",
                 Argument("encoder"),
             )
 
@@ -194,7 +194,7 @@ def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
         return None
     frame = features(chosen, inputs, frame=True, path=path)
     try:
-        return table_encoder(frame).fit(frame)
+        return TableEncoder().fit(frame)
     except ValueError as error:
         raise DataFileError(f"{path}: {error}; use a file with more rows") from error
 

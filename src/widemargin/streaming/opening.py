@@ -46,7 +46,7 @@ def stream(
     classes : array-like, optional
         All classes.  A row of another class then raises an error that names its place.
     encoder : "auto", transformer or None, default="auto"
-        Turns text and missing values of tables into numbers.  It is a fitted `table_encoder`, or
+        Turns text and missing values of tables into numbers.  It is a fitted `TableEncoder`, or
         "auto": a new one is fitted to the first chunk if that has text or missing values.
     chunk_rows : int or None, default=None
         Rows per chunk (lines, in text files).  None means about 32 MB of inputs or 16 MB of text.
@@ -94,7 +94,7 @@ def stream(
             f"{files[0]}: the target column is not known; name it with ", Argument("target")
         )
     if not (encoder is None or encoder == "auto" or hasattr(encoder, "transform")):
-        raise ValueError(f"encoder={encoder!r}; use 'auto', a fitted table_encoder, or None")
+        raise ValueError(f"encoder={encoder!r}; use 'auto', a fitted TableEncoder, or None")
     if index_base not in (None, 0, 1):
         raise ValueError(f"index_base={index_base!r}; use 0, 1 or None (a first pass finds it)")
     labels = None if classes is None else np.unique(np.asarray(classes))

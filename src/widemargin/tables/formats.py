@@ -172,3 +172,12 @@ def require_pyarrow() -> Any:
             "CSV and Parquet files need pyarrow: pip install 'widemargin[cli]'"
         ) from error
     return pyarrow
+
+
+def require_pandas(what: str) -> Any:
+    """The pandas package, or an ImportError which says that `what` needs it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(f"{what} need pandas: pip install pandas") from error
+    return pandas

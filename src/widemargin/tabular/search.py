@@ -1,0 +1,127 @@
+r"""The search for a table's best machines.
+
+1. **Screening.** The portfolio is trained on few rows and judged on others. The best candidates
+   climb: neighbours in γ, C and ε are tried as long as the loss falls, beyond any fixed grid.
+2. **Rungs.** The best of several kinds are trained on more rows, and fewer of them on more again
+   (successive halving), until the last ones have all training rows of each fold. Their predictions
+   of the other rows are what calibration and the ensemble are chosen by. A table that is too large
+   for one exact machine has mixtures of them on the last rung.
+
+What is tried depends on the table and the seed alone, not on the clock, unless there is a time
+limit. With one, no stage begins that is not expected to end in time, and whatever was tried before
+counts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from widemargin._typing import IntArray
+from widemargin.tabular.candidates import Candidate
+from widemargin.tabular.evaluation import Evaluator, Trial
+from widemargin.tabular.plan import Plan, Rung
+from widemargin.tabular.views import View
+
+__all__ = ["Search"]
+
+LEAST_GAIN = 1e-3  # of the loss, relative, for which a candidate climbs on
+LAST_FITS = 1.3  # their time, relative to that of the fits before
+
+Arm = tuple[str | float, ...]
+
+
+@dataclass(eq=False)
+class Search:
+    """Tries the candidates of a plan on the folds of a table."""
+
+    evaluator: Evaluator
+    folds: list[tuple[IntArray, IntArray]]
+    plan: Plan
+
+    def run(self) -> list[Trial]:
+        """The trials of the last rung that was reached, best first."""
+        plan = self.plan
+        few = self.folds[: plan.screen_folds]
+        best = self._screen(self.evaluator.views(few, plan.screen_rows, plan.screen_test))
+        reached: list[Trial] = []
+        for rung in plan.rungs:
+            found = self._promoted(rung, best)
+            # What a limit cut off may be worse than what had fewer rows and the same test rows.
+            comparable = self.evaluator.control.limited and rung.folds == len(self.folds)
+            reached = [*reached, *found] if comparable else found
+            best = found or best
+        return sorted(reached or best, key=lambda trial: trial.loss)
+
+    def _screen(self, views: list[View]) -> list[Trial]:
+        found: list[Trial] = []
+        for wave in self.plan.portfolio:
+            found += self.evaluator.evaluate(wave, views, "screening")
+        return found + self._climbed(found, views, self.plan.climbers, self.plan.climbs)
+
+    def _climbed(
+        self, found: Sequence[Trial], views: list[View], climbers: int, rounds: int
+    ) -> list[Trial]:
+        """Trials of neighbours of the best ones, as long as they are better."""
+        tried = {trial.candidate for trial in found}
+        climbing, added = best_of_arms(found, climbers), []
+        for _ in range(rounds):
+            parents = self._parents(climbing, tried)
+            trials = self.evaluator.evaluate(list(parents), views, "climbing")
+            tried.update(parents)
+            added += trials
+            climbing = _higher(trials, parents)
+        return added
+
+    def _parents(self, climbing: Sequence[Trial], tried: set[Candidate]) -> dict[Candidate, Trial]:
+        """The neighbours to try, with the trial whose neighbours they are."""
+        regression = self.evaluator.target.regression
+        return {
+            near: trial
+            for trial in climbing
+            for near in trial.candidate.neighbours(regression=regression)
+            if near not in tried
+        }
+
+    def _promoted(self, rung: Rung, before: Sequence[Trial]) -> list[Trial]:
+        """The best trials of a rung again, with more rows."""
+        views = self.evaluator.views(self.folds[: rung.folds], rung.rows)
+        rows = len(views[0].train)
+        found: list[Trial] = []
+        for trial in best_of_arms(before, rung.candidates):
+            candidate = trial.candidate.of_size(rows)
+            if self._too_long(trial, candidate, found, rows, rung):
+                break
+            found += self.evaluator.evaluate([candidate], views, f"{rows:,} rows")
+        if not self.evaluator.control.limited:
+            found += self._climbed(found, views, rung.climbers, rung.climbs)
+        return found
+
+    def _too_long(
+        self, before: Trial, candidate: Candidate, done: Sequence[Trial], rows: int, rung: Rung
+    ) -> bool:
+        """Whether a fit on more rows, and the last fits of all finalists, would end too late."""
+        control = self.evaluator.control
+        if not control.limited:
+            return False
+        one = before.seconds_per_fit * candidate.growth(before.rows, rows)
+        last = one + sum(trial.seconds_per_fit for trial in done)
+        later = LAST_FITS * last if rung is self.plan.rungs[-1] else 0.0
+        return bool(one * rung.folds + later > control.left)
+
+
+def best_of_arms(trials: Sequence[Trial], most: int) -> list[Trial]:
+    """The best trial of each of the best arms."""
+    best: dict[Arm, Trial] = {}
+    for trial in sorted(trials, key=lambda trial: trial.loss):
+        best.setdefault(trial.candidate.arm, trial)
+    return list(best.values())[:most]
+
+
+def _higher(trials: Sequence[Trial], parents: dict[Candidate, Trial]) -> list[Trial]:
+    """Of each arm the best trial, if it is better than its parent."""
+    better: dict[Arm, Trial] = {}
+    for trial in trials:
+        arm = trial.candidate.arm
+        rival = better.get(arm, parents[trial.candidate])
+        if trial.loss < rival.loss - LEAST_GAIN * abs(rival.loss):
+            better[arm] = trial
+    return list(better.values())

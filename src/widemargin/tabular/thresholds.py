@@ -1,0 +1,97 @@
+"""Thresholds of inputs at which the target changes, found by a few small trees.
+
+Rules of real tables are often steps: above a limit the answer is another one. Distances do not see
+a limit; the indicator of x ≥ t does. Quantiles miss limits in the tails, so thresholds are those
+at which small decision trees, grown on random rows and inputs, lower the impurity most.
+"""
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import check_random_state
+
+from widemargin._typing import ArrayLike, FloatArray, IntArray
+
+__all__ = ["target_thresholds"]
+
+TREES = 8
+LEAVES = 32  # of a tree
+LEAF_ROWS = 3  # the fewest of a leaf
+INPUTS_PER_SPLIT = (
+    0.5  # fraction of the inputs that a split may choose from; the first tree has all
+)
+MAX_TREE_ROWS = 50_000
+APART = 0.005  # fraction of the rows that must lie between two thresholds
+
+
+def target_thresholds(
+    X: FloatArray,
+    y: ArrayLike,
+    weights: FloatArray | None = None,
+    *,
+    classes: bool,
+    most: int,
+    random_state: ArrayLike = 0,
+) -> list[FloatArray]:
+    """The thresholds of each input that tell most about the target, sorted.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The inputs.
+    y : array-like of shape (n,)
+        The target.
+    weights : ndarray of shape (n,), optional
+        Weights of the examples.
+    classes : bool
+        Whether y holds classes.
+    most : int
+        The most thresholds per input.
+    random_state : int, RandomState instance or None
+        Seeds the trees.
+
+    Examples
+    --------
+    >>> X = np.column_stack([np.arange(20.0), np.arange(20.0) % 3])
+    >>> target_thresholds(X, X[:, 0] > 9, classes=True, most=1)[0]
+    array([9.5])
+    """
+    random = check_random_state(random_state)
+    gains: list[dict[float, float]] = [{} for _ in range(X.shape[1])]
+    for number in range(TREES):
+        rows = random.randint(0, len(X), min(len(X), MAX_TREE_ROWS))
+        weighted = None if weights is None else weights[rows]
+        kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
+        tree = kind(
+            max_leaf_nodes=LEAVES,
+            min_samples_leaf=min(LEAF_ROWS, max(1, len(X) // 10)),
+            max_features=INPUTS_PER_SPLIT if number else None,
+            random_state=random.randint(2**31 - 1),
+        ).fit(X[rows], y[rows], weighted)
+        for column, threshold, gain in _splits(tree.tree_):
+            of_column = gains[column]
+            of_column[threshold] = of_column.get(threshold, 0.0) + gain
+    return [_apart(gained, np.sort(X[:, j]), most) for j, gained in enumerate(gains)]
+
+
+def _splits(tree: object) -> list[tuple[int, float, float]]:
+    """Input, threshold and decrease of the impurity of each split."""
+    inner: IntArray = np.flatnonzero(tree.feature >= 0)  # type: ignore[attr-defined]
+    impurity = tree.weighted_n_node_samples * tree.impurity  # type: ignore[attr-defined]
+    below = impurity[tree.children_left[inner]]  # type: ignore[attr-defined]
+    above = impurity[tree.children_right[inner]]  # type: ignore[attr-defined]
+    gain = impurity[inner] - below - above
+    columns, thresholds = tree.feature[inner], tree.threshold[inner]  # type: ignore[attr-defined]
+    return list(zip(columns.tolist(), thresholds.tolist(), gain.tolist(), strict=True))
+
+
+def _apart(gains: dict[float, float], ordered: FloatArray, most: int) -> FloatArray:
+    """The thresholds with the largest gains, with enough rows between them."""
+    distance = max(2.0, APART * len(ordered))
+    kept: list[tuple[float, int]] = []
+    for threshold in sorted(gains, key=lambda t: -gains[t]):
+        place = int(np.searchsorted(ordered, threshold))
+        if all(abs(place - other) > distance for _, other in kept):
+            kept.append((threshold, place))
+        if len(kept) == most:
+            break
+    return np.sort([threshold for threshold, _ in kept])

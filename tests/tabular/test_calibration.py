@@ -1,0 +1,83 @@
+"""Probabilities: valid, the likeliest of their kind, whatever the order of the classes."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+
+from widemargin.tabular.calibration import Calibration, log_loss, sharpened, temperature
+
+
+def pairs_of(scores):
+    """Outputs of machines for pairs, from scores per class."""
+    first, second = np.triu_indices(scores.shape[1], 1)
+    return scores[:, first] - scores[:, second]
+
+
+def drawn(K, rows=4000, seed=0):
+    """Scores of K classes, and classes drawn with the probabilities that they mean."""
+    random = np.random.default_rng(seed)
+    scores = random.normal(size=(rows, K))
+    p = softmax(2.0 * scores, axis=1)
+    codes = np.array([random.choice(K, p=row) for row in p])
+    return scores, p, codes
+
+
+def test_two_classes_recover_the_sigmoid():
+    random = np.random.default_rng(0)
+    f = random.normal(size=20_000) * 2.0
+    p = expit(1.5 * f - 0.5)
+    codes = (random.random(len(f)) < p).astype(int)
+    found = Calibration.fitted("binary", f[:, None], codes, None, 2)
+    np.testing.assert_allclose(found.probabilities(f[:, None], 2)[:, 1], p, atol=0.03)
+
+
+@pytest.mark.parametrize("K", [3, 5])
+@pytest.mark.parametrize("kind", ["classes", "pairs"])
+def test_many_classes_are_close_to_the_truth(K, kind):
+    scores, p, codes = drawn(K)
+    outputs = scores if kind == "classes" else pairs_of(scores)
+    found = Calibration.fitted(kind, outputs, codes, None, K).probabilities(outputs, K)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert log_loss(found, codes) < log_loss(p, codes) + 0.02
+    assert np.abs(found - p).mean() < 0.05
+
+
+def test_the_order_of_the_classes_does_not_matter():
+    scores, _, codes = drawn(4, rows=500)
+    order = np.array([2, 0, 3, 1])  # the class that stands at each place
+    renamed = np.argsort(order)[codes]
+    straight = Calibration.fitted("pairs", pairs_of(scores), codes, None, 4)
+    turned = Calibration.fitted("pairs", pairs_of(scores[:, order]), renamed, None, 4)
+    p = straight.probabilities(pairs_of(scores), 4)
+    q = turned.probabilities(pairs_of(scores[:, order]), 4)
+    np.testing.assert_allclose(q, p[:, order], atol=1e-6)
+
+
+def test_a_weight_of_two_is_an_example_given_twice():
+    scores, _, codes = drawn(3, rows=300)
+    weights = np.random.default_rng(1).integers(1, 3, size=300)
+    weighted = Calibration.fitted("classes", scores, codes, weights.astype(float), 3)
+    twice = np.repeat(np.arange(300), weights)
+    copied = Calibration.fitted("classes", scores[twice], codes[twice], None, 3)
+    assert weighted.second == pytest.approx(copied.second, rel=1e-4)
+
+
+def test_outputs_that_rank_the_wrong_way_are_not_turned_round():
+    f = np.linspace(-1, 1, 100)
+    found = Calibration.fitted("binary", f[:, None], (f < 0).astype(int), None, 2)
+    p = found.probabilities(f[:, None], 2)[:, 1]
+    assert np.ptp(p) < 1e-6
+
+
+def test_temperature_mends_careful_and_bold_probabilities():
+    _, p, codes = drawn(3)
+    for factor in (0.6, 1.6):
+        wrong = sharpened(p, factor)
+        mended = sharpened(wrong, temperature(wrong, codes))
+        assert log_loss(mended, codes) < log_loss(wrong, codes)
+        assert log_loss(mended, codes) == pytest.approx(log_loss(p, codes), abs=0.01)
+
+
+def test_no_class_is_impossible():
+    assert sharpened(np.array([[1.0, 0.0]]), 1.0, 0.01)[0, 1] == pytest.approx(0.005)
+    assert np.isfinite(log_loss(np.array([[1.0, 0.0]]), np.array([1])))

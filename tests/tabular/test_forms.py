@@ -1,0 +1,135 @@
+"""Input forms: what each does to columns of every kind, and which column an output came from."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import widemargin
+from widemargin.tabular import FORMS, InputForm
+from widemargin.tabular.thresholds import target_thresholds
+
+DENSE_FORMS = [form for form in FORMS if form != "standard"]
+
+
+def columns(rows=200, seed=0):
+    """A heavy tail, two values, a constant, few integers, mostly zeros."""
+    random = np.random.default_rng(seed)
+    return np.column_stack(
+        [
+            random.standard_cauchy(rows),
+            random.integers(2, size=rows) * 7.0,
+            np.full(rows, 3.0),
+            random.integers(5, size=rows),
+            random.exponential(size=rows) * (random.random(rows) < 0.1),
+        ]
+    )
+
+
+def target(X):
+    return (X[:, 0] > 0.3).astype(int)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_output_is_finite_and_comes_from_a_column_that_varies(form):
+    X = columns()
+    fitted = InputForm(form).fit(X, target(X))
+    Z = fitted.transform(X)
+    assert np.all(np.isfinite(Z))
+    assert Z.shape == (len(X), len(fitted.origin_))
+    assert set(fitted.origin_) == {0, 1, 3, 4}
+    far = X.copy()
+    far[0] = 1e300  # beyond what training rows had
+    assert np.all(np.isfinite(fitted.transform(far)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_transformed_one_by_one(form):
+    X = columns()
+    fitted = InputForm(form).fit(X, target(X))
+    alone = np.vstack([fitted.transform(X[[l]]) for l in range(5)])
+    np.testing.assert_array_equal(alone, fitted.transform(X)[:5])
+
+
+def test_robust_bends_tails_and_keeps_two_values():
+    X = columns()
+    Z = InputForm("robust").fit_transform(X)
+    assert np.abs(Z).max() <= 3.0
+    assert set(np.unique(Z[:, 1])) == {0.0, 1.0}
+    order = np.argsort(X[:, 0])
+    assert np.all(np.diff(Z[order, 0]) >= 0)
+
+
+def test_robust_does_not_depend_on_the_unit():
+    X = columns()
+    scaled = InputForm("robust").fit_transform(X * [1e-6, 1e3, 1.0, 1e9, 1e-3] + 5.0)
+    np.testing.assert_allclose(scaled, InputForm("robust").fit_transform(X), atol=1e-8)
+
+
+def test_ranks_of_equal_values_are_equal_and_others_in_order():
+    X = columns()
+    fitted = InputForm("ranks").fit(X)
+    Z = fitted.transform(X)
+    rank = Z[:, len(fitted.origin_) - 3 + 1]  # of the column of few integers
+    assert len(np.unique(rank)) == 5
+    assert np.all((np.diff(rank[np.argsort(X[:, 3])])) >= 0)
+
+
+def test_levels_are_indicators_of_few_integers_only():
+    X = columns()
+    fitted = InputForm("levels").fit(X)
+    added = fitted.origin_[len(np.unique(fitted.origin_)) :]
+    assert set(added) == {3}
+    np.testing.assert_array_equal(fitted.transform(X)[:, -len(added) :].sum(axis=1), 1.0)
+
+
+def test_steps_find_the_limit_in_a_tail():
+    random = np.random.default_rng(1)
+    X = random.exponential(size=(2000, 3))
+    y = X[:, 1] > 5.0  # in about 13 of 2000 rows
+    found = target_thresholds(X, y, classes=True, most=8)
+    below, above = X[~y, 1].max(), X[y, 1].min()
+    assert np.any((found[1] >= below) & (found[1] <= above))
+    Z = InputForm("steps").fit(X, y).transform(X)
+    assert any(np.array_equal(column, y) for column in Z.T)
+
+
+def test_steps_of_values():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(500, 2))
+    found = target_thresholds(X, np.where(X[:, 0] > 0.7, 3.0, 1.0), classes=False, most=4)
+    assert np.min(np.abs(found[0] - 0.7)) < 0.05
+
+
+def test_steps_need_a_target():
+    with pytest.raises(ValueError, match="give fit y"):
+        InputForm("steps").fit(columns())
+
+
+def test_sparse_inputs_are_scaled_and_stay_sparse():
+    X = sp.random_array((50, 10), density=0.2, random_state=0, format="csr")
+    Z = InputForm("standard").fit(X).transform(X)
+    assert sp.issparse(Z)
+    np.testing.assert_allclose(np.sqrt(Z.multiply(Z).mean(axis=0)), 1.0)
+    with pytest.raises(ValueError, match="sparse inputs"):
+        InputForm("robust").fit(X)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_are_saved_and_cloned(form, tmp_path):
+    X = columns()
+    fitted = InputForm(form).fit(X, target(X))
+    widemargin.save(fitted, tmp_path / "form")
+    loaded = widemargin.load(tmp_path / "form")
+    np.testing.assert_array_equal(loaded.transform(X), fitted.transform(X))
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["robust", "standard", "ranks", "levels"])
+def test_estimator_checks(form):
+    reason = "weights choose thresholds; forms are measured on the rows"
+    names = ("dense", "sparse")
+    expected = {f"check_sample_weight_equivalence_on_{name}_data": reason for name in names}
+    check_estimator(InputForm(form), expected_failed_checks=expected, on_skip=None)
