@@ -15,10 +15,18 @@ import widemargin
 from widemargin import _core
 
 
+FOLDER = Path(__file__).parent / "results"
+
+
+def saved(name: str) -> list[dict[str, Any]]:
+    """The results of the file that `save` wrote; none without it."""
+    file = FOLDER / f"{name}.json"
+    return list(json.loads(file.read_text())["results"]) if file.exists() else []
+
+
 def save(name: str, results: Sequence[dict[str, Any]], **settings: Any) -> str:
     """Write the file; return its name, for the last line of the output."""
-    folder = Path(__file__).parent / "results"
-    folder.mkdir(exist_ok=True)
+    FOLDER.mkdir(exist_ok=True)
     facts = {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "widemargin": widemargin.__version__,
@@ -30,5 +38,5 @@ def save(name: str, results: Sequence[dict[str, Any]], **settings: Any) -> str:
         **settings,
         "results": list(results),
     }
-    (folder / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
+    (FOLDER / f"{name}.json").write_text(json.dumps(facts, indent=2) + "\n")
     return f"benchmarks/results/{name}.json"

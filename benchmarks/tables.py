@@ -12,7 +12,8 @@ a frame with text and missing values, which Tabular reads as it is and others as
 `--data forest` is Forest in four splits and Connect-4 (see `benchmarks._splits`). The last tables
 have all errors, and Tabular against each other model (see `benchmarks._summary`).
 
-Settings of kernel machines and of xRFM are chosen on validation rows, then the model is trained on
+Results are written after each table, and `--resume` goes on from there. Settings of kernel
+machines and of xRFM are chosen on validation rows, then the model is trained on
 all training rows; the search is a column of its own. Test rows are read once per fit. What is not
 installed is left out: `pip install "widemargin[bench]"`, and `[bench-xrfm]` for xRFM, which needs
 torch (install its CPU version first).
@@ -31,7 +32,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from benchmarks._lines import Entry, Line
-from benchmarks._results import save
+from benchmarks._results import save, saved
 from benchmarks._splits import GROUPS, Problem, problems
 from benchmarks._summary import Comparison, compare, comparison_table, errors_table
 from benchmarks._table import present, seconds
@@ -154,6 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
     add("--threads", type=int, default=2, help="of all models that have threads (2)")
     add("--choice-rows", type=int, default=CHOICE_ROWS, help="of a search, at most (50,000)")
     add("--rows", type=int, help="use the first training and test rows only")
+    add("--resume", action="store_true", help="go on after the tables that were done before")
     add("--slow", action="store_true", help="run slow models on any number of rows")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console(width=150, highlight=False)
@@ -162,12 +164,15 @@ def main(arguments: list[str] | None = None) -> None:
         return
     models = present(MODELS, options.only, console)
     given = {key: value for key, value in vars(options).items() if key != "only"}
-    lines: list[Line] = []
+    lines = [Line(**one) for one in saved("tables")] if options.resume else []
+    done = {line.table for line in lines}
     compared: list[Comparison] = []
     left_out, written = [], ""
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         for problem in problems(options.tables, options.data):
+            if problem.name in done:
+                continue
             found, reasons = run(problem, models, options)
             if found:
                 console.print(report(problem.name, found, options.threads))
@@ -182,7 +187,7 @@ def main(arguments: list[str] | None = None) -> None:
         console.print(errors_table(lines))
     if len(compared) > 1:
         console.print(comparison_table(compared))
-    console.print(f"written: {written}")
+    console.print(f"written: {written}" if written else "no table is left")
 
 
 if __name__ == "__main__":

@@ -220,6 +220,18 @@ def run(monkeypatch, models, *arguments):
 
 
 @pytest.mark.slow
+def test_a_run_goes_on_after_the_last_table(folder, monkeypatch):
+    arguments = ("--data", "tables", "--only", "base")
+    whole = run(monkeypatch, (Base(),), *arguments)["tables"]
+    done = [{**one, "error": 12.5} for one in whole if one["table"] == "Classes"]
+    monkeypatch.setattr(tables, "saved", lambda name: done)
+    resumed = run(monkeypatch, (Base(),), *arguments, "--resume")["tables"]
+    assert [one["table"] for one in resumed] == ["Classes", "values"]
+    assert resumed[0]["error"] == 12.5  # as it was kept
+    assert resumed[1]["error"] == pytest.approx(whole[1]["error"])
+
+
+@pytest.mark.slow
 def test_what_cannot_take_part_is_left_out(folder, monkeypatch, capsys):
     models = (Neighbours(), Absent(), Broken(), Base())
     saved = run(monkeypatch, models, "--data", "tables")

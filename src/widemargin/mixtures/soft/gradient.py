@@ -44,11 +44,10 @@ class GradientLearner(SoftLearner):
         *,
         batch: int,
         mu: float,
-        threads: int,
         error_scale: FloatArray | None = None,
     ) -> None:
         super().__init__(examples, mixture, error_scale)
-        self.steps, self.batch, self.mu, self.threads = steps, batch, mu, threads
+        self.steps, self.batch, self.mu = steps, batch, mu
         self.controller = ThreadpoolController()
         views = mixture.layout.views(mixture.parameters)
         first = (views["first"], views["first_bias"])
@@ -63,7 +62,7 @@ class GradientLearner(SoftLearner):
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         tally = Tally(0, 0.0, 0.0, 0.0)
-        with self.controller.limit(limits=self.threads, user_api="blas"):
+        with self.controller.limit(limits=1, user_api="blas"):  # more change the last bits
             for first in range(0, len(order), self.batch):
                 tally += self._step(order[first : first + self.batch], rate)
         self.steps.updates += tally.updates

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import MeanWeight
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
-from widemargin.inputs.threads import thread_count
 from widemargin.mixtures.soft.criteria import Criterion
 from widemargin.mixtures.soft.em import EMLearner
 from widemargin.mixtures.soft.gradient import AdamState, GradientLearner
@@ -178,7 +177,6 @@ class SoftMixtureModel(IterativeModel):
             self._steps(mixture, resume=resume),
             batch=int(self.batch_size),
             mu=self.mu,
-            threads=thread_count(self.n_jobs),
             error_scale=self._error_scale(),
         )
 

@@ -84,9 +84,9 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
     time_limit : float or None, default=None
         Seconds after which training stops; EM stops at the end of an iteration.
     n_jobs : int or None, default=None
-        Upper limit on the number of threads: of matrix products with "gradient", and of given
-        experts that are fitted in parallel with "em". None uses all CPUs, but one thread inside a
-        joblib worker. The result does not depend on it.
+        How many given experts "em" fits in parallel, at most. None uses all CPUs, but one thread
+        inside a joblib worker. "gradient" uses one thread, because more of them change the last
+        bits of its matrix products and are not faster. The result does not depend on `n_jobs`.
 
     Attributes
     ----------
