@@ -14,7 +14,6 @@ import sklearn
 import widemargin
 from widemargin import _core
 
-
 FOLDER = Path(__file__).parent / "results"
 
 

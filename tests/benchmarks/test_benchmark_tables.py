@@ -221,12 +221,14 @@ def run(monkeypatch, models, *arguments):
 
 @pytest.mark.slow
 def test_a_run_goes_on_after_the_last_table(folder, monkeypatch):
-    arguments = ("--data", "tables", "--only", "base")
+    X, y = table(90, seed=1)
+    np.savez(folder / "Later.npz", X=X, y=y, task="classification")
+    arguments = ("--tables", "Classes", "Later")
     whole = run(monkeypatch, (Base(),), *arguments)["tables"]
     done = [{**one, "error": 12.5} for one in whole if one["table"] == "Classes"]
     monkeypatch.setattr(tables, "saved", lambda name: done)
     resumed = run(monkeypatch, (Base(),), *arguments, "--resume")["tables"]
-    assert [one["table"] for one in resumed] == ["Classes", "values"]
+    assert [one["table"] for one in resumed] == ["Classes", "Later"]
     assert resumed[0]["error"] == 12.5  # as it was kept
     assert resumed[1]["error"] == pytest.approx(whole[1]["error"])
 
