@@ -12,7 +12,7 @@ a frame with text and missing values, which Tabular reads as it is and others as
 `--data forest` is Forest in four splits and Connect-4 (see `benchmarks._splits`). The last tables
 have all errors, and Tabular against each other model (see `benchmarks._summary`).
 
-Results are written after each table, and `--resume` goes on from there. Settings of kernel
+Results are written after each table, and `--resume` continues there. Settings of kernel
 machines and of xRFM are chosen on validation rows, then the model is trained on
 all training rows; the search is a column of its own. Test rows are read once per fit. What is not
 installed is left out: `pip install "widemargin[bench]"`, and `[bench-xrfm]` for xRFM, which needs
@@ -155,7 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
     add("--threads", type=int, default=2, help="of all models that have threads (2)")
     add("--choice-rows", type=int, default=CHOICE_ROWS, help="of a search, at most (50,000)")
     add("--rows", type=int, help="use the first training and test rows only")
-    add("--resume", action="store_true", help="go on after the tables that were done before")
+    add("--resume", action="store_true", help="continue after the tables that were done before")
     add("--slow", action="store_true", help="run slow models on any number of rows")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console(width=150, highlight=False)

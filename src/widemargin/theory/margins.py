@@ -1,4 +1,4 @@
-r"""Bounds from the theorems, to print beside measurements.
+r"""Bounds of perceptrons, with and without a margin (Chapter 8 and the lectures).
 
 Notation: :math:`R \ge \|x_l\|` is the radius of the data. ρ (`rho`) is the geometric margin 2/‖w‖
 between the two classes, twice the distance from the hyperplane to the nearest example. λ is the
@@ -7,21 +7,16 @@ a bias, examples become :math:`(x, 1)`, so :math:`R^2` becomes :math:`R^2 + 1`; 
 the looser :math:`(R + 1)^2`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike
 
 __all__ = [
-    "Ball",
     "decay_epochs",
-    "enclosing_ball",
     "margin_bound",
-    "margin_capacity",
     "novikoff_bound",
+    "potential",
     "radius",
     "separable_margin_bound",
     "separable_updates_bound",
@@ -68,6 +63,39 @@ def novikoff_bound(radius: float, rho: float, *, bias: bool = False) -> float:
     16.0
     """
     return 4.0 * _augmented(radius, bias) / rho**2
+
+
+def potential(w: ArrayLike, separating: ArrayLike, radius: float, rho: float) -> float:
+    r"""The squared distance that each mistake of a Perceptron shortens (Yuille).
+
+    .. math:: V(w) = \left\|w - \frac{2 R^2}{\rho}\, u\right\|^2
+
+    where *u* is a unit vector that separates the examples with margin ρ. An update with step 1
+    lowers V by at least :math:`R^2`, and :math:`V(0) = 4 R^4 / \rho^2`. So there are at most
+    :math:`V(0) / R^2` mistakes, which is `novikoff_bound`. The lecture writes β for R and m for
+    ρ/2.
+
+    Parameters
+    ----------
+    w : array-like of shape (n_features,)
+        The weights of a Perceptron without a bias, or those over the examples (x, 1).
+    separating : array-like of shape (n_features,)
+        A vector that separates the examples; its length does not matter.
+    radius : float
+        R.
+    rho : float
+        ρ of that vector.
+
+    Examples
+    --------
+    >>> potential([0.0, 0.0], [1.0, 0.0], radius=1.0, rho=0.5)
+    16.0
+    >>> potential([1.0, 0.0], [1.0, 0.0], radius=1.0, rho=0.5)
+    9.0
+    """
+    u = np.asarray(separating, dtype=float)
+    goal = 2.0 * radius**2 / rho * u / np.linalg.norm(u)
+    return float(np.sum((np.asarray(w, dtype=float) - goal) ** 2))
 
 
 def separable_updates_bound(
@@ -137,87 +165,3 @@ def decay_epochs(n_examples: int, rate: float, mu: float) -> float:
     1000
     """
     return 1.0 / (n_examples * rate * mu)
-
-
-def margin_capacity(radius: float, rho: float, dimension: float = np.inf) -> float:
-    r"""VC dimension of hyperplanes with margin ρ (Theorem 3.4): :math:`\min(4R^2/\rho^2, d) + 1`.
-
-    Examples
-    --------
-    >>> margin_capacity(radius=1.0, rho=0.5, dimension=3)
-    4.0
-    """
-    return min(4.0 * radius**2 / rho**2, dimension) + 1.0
-
-
-@dataclass(frozen=True)
-class Ball:
-    """A ball around Σ α_l Φ(x_l) that holds all examples, with a lower bound on the radius."""
-
-    alpha: FloatArray
-    radius: float
-    lower_bound: float
-
-
-def enclosing_ball(
-    column: Callable[[int], FloatArray],
-    diagonal: FloatArray,
-    *,
-    tol: float = 1e-3,
-    max_iter: int = 10_000,
-    stopped: Callable[[], bool] = lambda: False,
-) -> Ball:
-    r"""Smallest ball that holds the examples in a kernel's feature space.
-
-    .. math:: \max_\alpha \sum_l \alpha_l K_{ll} - \alpha^T K \alpha,\quad
-              \alpha \ge 0,\ \sum_l \alpha_l = 1
-
-    The maximum is R². Each step moves weight from the nearest example with α > 0 to the farthest
-    one. The farthest distance is an upper bound on the radius, the objective gives a lower bound.
-
-    Parameters
-    ----------
-    column : callable
-        ``column(l)`` gives the kernel values k(x_l, x_1), …, k(x_l, x_L).
-    diagonal : ndarray
-        k(x_l, x_l).
-    tol : float, default=1e-3
-        Stop when the two bounds differ by less than this fraction.
-    max_iter : int, default=10000
-        The largest number of steps.
-    stopped : callable
-        Whether to stop now; the bounds so far are returned.
-
-    Returns
-    -------
-    Ball
-        Its radius is the upper bound, so the ball holds every example.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5]])
-    >>> K = X @ X.T
-    >>> round(enclosing_ball(lambda l: K[l], np.diag(K)).radius, 3)
-    1.0
-    """
-    alpha = np.zeros(len(diagonal))
-    alpha[0] = 1.0
-    projection = np.array(column(0), dtype=float)  # K α
-    for steps in range(max_iter + 1):  # one more round computes the bounds of the last α
-        squared_norm = max(0.0, float(alpha @ projection))
-        distances = np.maximum(diagonal - 2.0 * projection + squared_norm, 0.0)
-        upper = float(np.sqrt(distances.max()))
-        lower = float(np.sqrt(max(0.0, float(alpha @ diagonal) - squared_norm)))
-        if upper - lower <= tol * upper or steps == max_iter or stopped():
-            break
-        far = int(np.argmax(distances))
-        near = int(np.argmin(np.where(alpha > 0, distances, np.inf)))
-        far_column, near_column = column(far), column(near)
-        gap = diagonal[far] + diagonal[near] - 2.0 * far_column[near]
-        if gap <= 0.0:
-            break
-        step = min(alpha[near], (distances[far] - distances[near]) / (2.0 * gap))
-        alpha[far] += step
-        alpha[near] -= step
-        projection += step * (far_column - near_column)
-    return Ball(alpha, upper, lower)

@@ -212,11 +212,24 @@ def test_bounds_do_not_depend_on_the_scale_of_the_threshold(R, rho, rate, s):
     )
 
 
-def test_capacity_of_margin_hyperplanes():
-    # Theorem 3.4 with γ = ρ/2: min(R²/γ², d) + 1
-    assert theory.margin_capacity(1.0, 1.0) == 5.0
-    assert theory.margin_capacity(1.0, 1.0, dimension=2) == 3.0
-    assert theory.margin_capacity(1.0, 0.01, dimension=10) == 11.0
+@PROPERTY
+@given(seed=SEEDS, n=st.integers(2, 40), d=st.integers(1, 6), gamma=st.floats(0.05, 1.0))
+def test_each_mistake_lowers_the_potential(seed, n, d, gamma):
+    """Yuille's proof: V falls by R² or more per mistake, and V(0) / R² is Novikoff's bound."""
+    random = np.random.default_rng(seed)
+    u = random.normal(size=d)
+    u /= np.linalg.norm(u)
+    X, y = random.normal(size=(n, d)), random.choice([-1.0, 1.0], size=n)
+    X += np.outer(y * (gamma + np.abs(X @ u)) - X @ u, u)
+    R, rho, w = theory.radius(X), 2 * np.min(y * (X @ u)), np.zeros(d)
+    values = [theory.potential(w, u, R, rho)]
+    for x, label in [*zip(X, y, strict=True)] * 5:
+        if label * (w @ x) <= 0:
+            w = w + label * x
+            values.append(theory.potential(w, 3 * u, R, rho))
+    assert np.all(np.diff(values) <= -(R**2) * ROUNDING + 1e-9 * values[0])
+    assert values[0] / R**2 == pytest.approx(theory.novikoff_bound(R, rho))
+    assert len(values) - 1 <= theory.novikoff_bound(R, rho) / ROUNDING
 
 
 @given(X=hnp.arrays(float, (5, 3), elements=UNIT))

@@ -1,0 +1,127 @@
+"""Is one model better than another? Tests on their errors (thesis 2.3.2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binom, chi2, norm
+
+from widemargin._typing import ArrayLike
+
+__all__ = ["McNemar", "Proportions", "mcnemar", "two_proportions"]
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """McNemar's test of two models on the same examples."""
+
+    only_first: int  # examples that only the first model gets wrong
+    only_second: int
+    p_value: float  # of as large a difference between equally good models
+
+    @property
+    def better(self) -> str:
+        """Which model has fewer errors."""
+        if self.only_first == self.only_second:
+            return "neither"
+        return "first" if self.only_first < self.only_second else "second"
+
+
+def mcnemar(y: ArrayLike, first: ArrayLike, second: ArrayLike, *, method: str = "exact") -> McNemar:
+    r"""McNemar's test: have two models the same error rate?
+
+    Only examples count on which exactly one model is wrong, b and c of them. If the models are
+    equally good, each is the one that is wrong with probability ½.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        True classes of examples that had no part in training.
+    first, second : array-like of shape (n_samples,)
+        Classes that the models predict.
+    method : {"exact", "corrected", "chi2"}, default="exact"
+        "exact" uses the binomial distribution, "corrected" :math:`(|b - c| - 1)^2/(b + c)` and
+        "chi2" :math:`(b - c)^2/(b + c)`, both with one degree of freedom.
+
+    Returns
+    -------
+    McNemar
+        With a p-value for both sides.
+
+    Examples
+    --------
+    >>> y = np.zeros(100)
+    >>> first, second = y.copy(), y.copy()
+    >>> first[:4], second[10:30] = 1, 1
+    >>> found = mcnemar(y, first, second)
+    >>> found.only_first, found.only_second, round(found.p_value, 4), found.better
+    (4, 20, 0.0015, 'first')
+    """
+    y, first, second = (np.ravel(values) for values in (y, first, second))
+    if not len(y) == len(first) == len(second):
+        raise ValueError(
+            f"y has {len(y)} examples, the predictions {len(first)} and {len(second)}; they must "
+            "be of the same examples"
+        )
+    wrong, also_wrong = first != y, second != y
+    b, c = int(np.sum(wrong & ~also_wrong)), int(np.sum(also_wrong & ~wrong))
+    if b + c == 0:
+        p_value = 1.0
+    elif method == "exact":
+        p_value = min(1.0, 2.0 * float(binom.cdf(min(b, c), b + c, 0.5)))
+    elif method == "corrected":
+        p_value = float(chi2.sf(max(0, abs(b - c) - 1) ** 2 / (b + c), 1))
+    elif method == "chi2":
+        p_value = float(chi2.sf((b - c) ** 2 / (b + c), 1))
+    else:
+        raise ValueError(f"method={method!r} must be 'exact', 'corrected' or 'chi2'")
+    return McNemar(b, c, p_value)
+
+
+@dataclass(frozen=True)
+class Proportions:
+    """The test of two error rates on independent examples."""
+
+    first: float
+    second: float
+    statistic: float  # standard normal between equally good models
+    p_value: float
+
+
+def two_proportions(
+    first_errors: float, second_errors: float, n_first: int, n_second: int | None = None
+) -> Proportions:
+    r"""The test of two proportions: are two error rates the same?
+
+    .. math:: z = \frac{p_1 - p_2}{\sqrt{p (1 - p) (1/n_1 + 1/n_2)}}
+
+    where p is the error rate of both together. It treats the examples of the two models as
+    independent. If they are the same ones, `mcnemar` is the better test, but it needs the
+    predictions; published tables only have the error rates.
+
+    Parameters
+    ----------
+    first_errors, second_errors : float
+        The numbers of errors.
+    n_first, n_second : int
+        The numbers of examples; the second is the same by default.
+
+    Returns
+    -------
+    Proportions
+        With a p-value for both sides.
+
+    Examples
+    --------
+    The report's Table 1 calls a Simple MLP better than an SVM on Connect-4, 10.3 against 11.4 % of
+    10,000 examples, with 99 % confidence:
+
+    >>> found = two_proportions(1030, 1140, 10_000)
+    >>> round(found.statistic, 2), round(found.p_value, 3)
+    (-2.5, 0.012)
+    """
+    n_second = n_first if n_second is None else n_second
+    p1, p2 = first_errors / n_first, second_errors / n_second
+    pooled = (first_errors + second_errors) / (n_first + n_second)
+    spread = np.sqrt(pooled * (1.0 - pooled) * (1.0 / n_first + 1.0 / n_second))
+    z = 0.0 if spread == 0.0 else float((p1 - p2) / spread)
+    return Proportions(p1, p2, z, float(2.0 * norm.sf(abs(z))))
