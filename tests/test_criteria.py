@@ -69,6 +69,18 @@ def test_derivative_is_the_slope_of_the_value(criterion, y, f):
     assert criterion.derivative(y, f) == pytest.approx(slope, rel=1e-6, abs=h)
 
 
+@pytest.mark.parametrize(("criterion", "y"), CASES)
+@PROPERTY
+@given(f=OUTPUTS)
+def test_second_derivative_is_the_slope_of_the_derivative(criterion, y, f):
+    h = 1e-5
+    left, right = criterion.derivative(y, f - h), criterion.derivative(y, f + h)
+    assume(abs(right - left) < 1e-2)  # no kink in between
+    bends = [criterion.second_derivative(y, f + step) for step in (-h, h)]
+    assume(abs(bends[1] - bends[0]) < 1e-2)  # nor one of the derivative
+    assert criterion.second_derivative(y, f) == pytest.approx((right - left) / (2 * h), abs=1e-3)
+
+
 @pytest.mark.parametrize(("criterion", "y"), EXACT)
 def test_derivative_at_a_kink_is_that_of_the_side_that_updates(criterion, y):
     b = criterion.parameter

@@ -51,9 +51,18 @@ class Criterion(ABC):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         """dQ/df, elementwise; at a kink, the derivative of the side that updates."""
 
+    @abstractmethod
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        """d²Q/df², elementwise; at a kink, that of the side that updates."""
+
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         """sup over f of a·f − Q(y, f); infinite outside the domain of the conjugate."""
         raise ValueError(f"{type(self).__name__} is not convex; it has no conjugate")
+
+
+def _straight(y: ArrayLike, f: ArrayLike) -> FloatArray:
+    """The second derivative of pieces that are straight lines."""
+    return np.zeros(np.broadcast(y, f).shape)
 
 
 def _inside(domain: NDArray[np.bool_], value: FloatArray) -> FloatArray:
@@ -86,6 +95,9 @@ class Margin(Criterion):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         return np.where(np.multiply(y, f) <= self.beta, -np.asarray(y, dtype=float), 0.0)
 
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        return _straight(y, f)
+
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         u = np.multiply(y, a)
         return _inside((u >= -1) & (u <= 0), self.beta * u)
@@ -105,6 +117,9 @@ class Perceptron(Criterion):
 
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         return Margin(0.0).derivative(y, f)
+
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        return _straight(y, f)
 
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         return Margin(0.0).conjugate(y, a)
@@ -131,6 +146,9 @@ class SquaredMargin(Criterion):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         return -2.0 * np.asarray(y) * Margin(self.beta).value(y, f)
 
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        return np.where(np.multiply(y, f) <= self.beta, 2.0, 0.0)
+
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         u = np.multiply(y, a)
         return _inside(u <= 0, self.beta * u + u**2 / 4)
@@ -152,6 +170,10 @@ class CrossEntropy(Criterion):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         sigmoid: FloatArray = expit(-np.multiply(y, f, dtype=float))
         return -np.asarray(y, dtype=float) * sigmoid
+
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        p: FloatArray = expit(np.multiply(y, f, dtype=float))
+        return p * (1.0 - p)
 
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         p = -np.multiply(y, a, dtype=float)
@@ -175,6 +197,9 @@ class MSE(Criterion):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         return np.subtract(f, y, dtype=float)
 
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        return 1.0 + _straight(y, f)
+
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         return np.multiply(a, y, dtype=float) + np.square(a, dtype=float) / 2
 
@@ -195,6 +220,10 @@ class TanhMSE(Criterion):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         h = np.tanh(f)
         return np.multiply(np.subtract(h, y), 1.0 - np.square(h))
+
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        h = np.tanh(f)
+        return np.asarray((1.0 - h**2) * (1.0 + 2.0 * np.multiply(h, y) - 3.0 * h**2))  # (7.15)
 
 
 @dataclass(frozen=True)
@@ -218,6 +247,9 @@ class EpsilonInsensitive(Criterion):
     def derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
         below = np.subtract(y, f, dtype=float)
         return np.where(below >= self.epsilon, -1.0, np.where(-below >= self.epsilon, 1.0, 0.0))
+
+    def second_derivative(self, y: ArrayLike, f: ArrayLike) -> FloatArray:
+        return _straight(y, f)
 
     def conjugate(self, y: ArrayLike, a: ArrayLike) -> FloatArray:
         a = np.asarray(a, dtype=float)
