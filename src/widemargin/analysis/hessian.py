@@ -11,8 +11,8 @@ where Q' and Q'' are derivatives of the criterion with respect to the output. If
 the diagonal vanish, the cost near θ is a sum of functions of one block each (7.8), and blocks can
 be trained independently. :math:`Q''` decides: it is 1 for the squared error (7.12),
 :math:`P(y|x) P(-y|x)` for the cross-entropy, :math:`(1 - z^2)(1 + 2zy - 3z^2)` after a tanh (7.15),
-and 0 for the margin criterion, whose blocks outside the diagonal are exactly zero. In a mixture of experts, gates that
-are nearly 0 or 1 make the products small (7.10).
+and 0 for the margin criterion, whose blocks outside the diagonal are exactly zero. In a mixture of
+experts, gates that are nearly 0 or 1 make the products small (7.10).
 """
 
 from abc import ABC, abstractmethod
