@@ -1,6 +1,7 @@
 """The theory of the documents as functions, to compute beside measurements.
 
-- `margins`: mistakes and margins of perceptrons (Novikoff, Theorems 8.1-8.3).
+- `margins`: mistakes and margins of perceptrons (Novikoff, Theorems 8.2 and 8.3).
+- `stochastic`: epochs of stochastic gradient with weight decay (Theorem 8.1).
 - `risk`: empirical and expected risk (Hoeffding, Theorems 2.3 and 2.4, validation).
 - `capacity`: labellings and VC dimensions (Definition 2.3, Theorems 3.1 and 3.4).
 - `consistency`: empirical risk minimisation, simulated.
@@ -39,7 +40,6 @@ from widemargin.theory.consistency import (
     simulate_thresholds,
 )
 from widemargin.theory.margins import (
-    decay_epochs,
     margin_bound,
     novikoff_bound,
     potential,
@@ -61,6 +61,7 @@ from widemargin.theory.risk import (
     vc_confidence,
     vc_probability,
 )
+from widemargin.theory.stochastic import bound_epochs, decay_epochs, halving_epochs
 
 __all__ = [
     "Ball",
@@ -70,11 +71,13 @@ __all__ = [
     "McNemar",
     "Proportions",
     "StructuralRisk",
+    "bound_epochs",
     "decay_epochs",
     "empirical_risk",
     "enclosing_ball",
     "excess_risk_bound",
     "growth",
+    "halving_epochs",
     "hoeffding_deviation",
     "hoeffding_probability",
     "hyperplane_capacity",

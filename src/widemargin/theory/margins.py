@@ -2,9 +2,9 @@ r"""Bounds of perceptrons, with and without a margin (Chapter 8 and the lectures
 
 Notation: :math:`R \ge \|x_l\|` is the radius of the data. ρ (`rho`) is the geometric margin 2/‖w‖
 between the two classes, twice the distance from the hyperplane to the nearest example. λ is the
-step (`rate`), β (`beta`) the threshold of the margin criterion and μ (`mu`) the weight decay. With
-a bias, examples become :math:`(x, 1)`, so :math:`R^2` becomes :math:`R^2 + 1`; the thesis writes
-the looser :math:`(R + 1)^2`.
+step (`rate`) and β (`beta`) the threshold of the margin criterion. With a bias, examples become
+:math:`(x, 1)`, so :math:`R^2` becomes :math:`R^2 + 1`; the thesis writes the looser
+:math:`(R + 1)^2`.
 """
 
 import numpy as np
@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from widemargin._typing import ArrayLike
 
 __all__ = [
-    "decay_epochs",
     "margin_bound",
     "novikoff_bound",
     "potential",
@@ -149,19 +148,3 @@ def margin_bound(
         return float("inf")
     step = 2.0 * beta / rate
     return float(step / np.sqrt(updates * (step + _augmented(radius, bias))))
-
-
-def decay_epochs(n_examples: int, rate: float, mu: float) -> float:
-    r"""Epochs that stochastic gradient with weight decay needs at least (Theorem 8.1).
-
-    The order is :math:`1/(L \lambda \mu)`. Each visit multiplies the contribution of every example
-    to the weights by :math:`1 - \lambda\mu` (8.17). After that many epochs of L visits, a
-    contribution that should vanish still has :math:`e^{-1}` of its size. If the steps decrease, λ
-    is the first and largest one; for :math:`\lambda / (1 + \lambda\mu t)` one half remains.
-
-    Examples
-    --------
-    >>> round(decay_epochs(n_examples=10_000, rate=1e-3, mu=1e-4))  # the thesis: λμ = 1e-7
-    1000
-    """
-    return 1.0 / (n_examples * rate * mu)
