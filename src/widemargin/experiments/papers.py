@@ -185,8 +185,6 @@ def _draw_figure_6_1(
     for expert in mixture.experts_:
         f = expert.decision_function(grid).reshape(x1.shape)
         last.contour(x1, x2, f, levels=[0.0], colors="black", linewidths=1.0, linestyles="dashed")
-    f = mixture.decision_function(grid).reshape(x1.shape)
-    last.contour(x1, x2, f, levels=[0.0], colors="black", linewidths=2.2)
     last.set_title("(d) the gater's choice; dashed: each expert's own line", fontsize=11)
     for axis in axes.flat:
         axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.plots.display import Display
 from widemargin.plots.style import (
     EXPERT_COLOURS,
     as_inputs,
-    axes,
     draw_classes,
     grid_around,
     plane,
@@ -19,7 +19,7 @@ from widemargin.plots.style import (
 __all__ = ["GatesDisplay"]
 
 
-class GatesDisplay:
+class GatesDisplay(Display):
     """The gates of a mixture of experts: one colour per expert, mixed in their proportion.
 
     Made by `from_estimator`. The number of each expert stands in the region where its gate is the
@@ -53,9 +53,6 @@ class GatesDisplay:
     >>> GatesDisplay.from_estimator(clf, X).ax_.get_title()
     'gates of 2 experts'
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -117,38 +114,23 @@ class GatesDisplay:
             display.X, display.positive = points, np.asarray(y) == classes[1]
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        GatesDisplay
-            Itself.
-        """
+    def _draw(self, ax: Any) -> None:
         from matplotlib.colors import to_rgb
 
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
         n_experts = self.gates.shape[2]
         colours = [to_rgb(EXPERT_COLOURS[k % len(EXPERT_COLOURS)]) for k in range(n_experts)]
         picture = (self.gates @ np.array(colours)).clip(0, 1)
         ends = (self.xx0[0, 0], self.xx0[0, -1], self.xx1[0, 0], self.xx1[-1, 0])
         options = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear"}
-        self.ax_.imshow(picture, extent=ends, **options)
+        ax.imshow(picture, extent=ends, **options)
         if self.response is not None:
             grid = (self.xx0, self.xx1, self.response)
-            self.ax_.contour(*grid, levels=[0.0], colors="black", linewidths=1.6)
+            ax.contour(*grid, levels=[0.0], colors="black", linewidths=1.6)
         if self.X is not None and self.positive is not None:
-            draw_classes(self.ax_, self.X, self.positive, ("black", "black"))
+            draw_classes(ax, self.X, self.positive, ("black", "black"))
         self._draw_numbers()
-        self.ax_.set(xlim=ends[:2], ylim=ends[2:], xlabel="$x_1$", ylabel="$x_2$")
-        self.ax_.set_title(f"gates of {n_experts} experts")
-        return self
+        ax.set(xlim=ends[:2], ylim=ends[2:], xlabel="$x_1$", ylabel="$x_2$")
+        ax.set_title(f"gates of {n_experts} experts")
 
     def _draw_numbers(self) -> None:
         """The number of each expert, inside its region."""

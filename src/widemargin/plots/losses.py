@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.plots.style import BLUE, GREEN, GREY, LEGEND, ORANGE, PURPLE, SKY, VERMILION, axes
+from widemargin.plots.display import Display
+from widemargin.plots.style import BLUE, GREEN, GREY, LEGEND, ORANGE, PURPLE, SKY, VERMILION
 
 __all__ = ["LossDisplay"]
 
@@ -21,7 +22,7 @@ STYLES = (
 )
 
 
-class LossDisplay:
+class LossDisplay(Display):
     r"""Criteria as functions of :math:`z = y f(x)`, over the counted errors (0 for z > 0, else 1).
 
     Made by `from_criteria`, or by `from_estimator` with the values of z of a fitted model.
@@ -51,8 +52,6 @@ class LossDisplay:
     ['errors', 'margin', 'perceptron']
     """
 
-    ax_: Any
-    figure_: Any
     lines_: list[Any]
 
     def __init__(
@@ -134,34 +133,19 @@ class LossDisplay:
         limits = (min(-2.0, float(low)), max(3.0, float(high)))
         return cls.from_criteria(criteria, limits=limits, margins=margins, ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        LossDisplay
-            Itself.
-        """
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
         top = 1.05 * float(np.interp(-1.0, self.z, np.max([*self.losses.values()], axis=0)))
         if self.margins is not None:
             self._draw_examples(self.margins, top / 3)
         steps = ([self.z[0], 0.0, 0.0, self.z[-1]], [1.0, 1.0, 0.0, 0.0])
-        self.lines_ = self.ax_.plot(*steps, color="black", linewidth=1.0, label="errors")
+        self.lines_ = ax.plot(*steps, color="black", linewidth=1.0, label="errors")
         for number, (name, values) in enumerate(self.losses.items()):
             colour, dashes = STYLES[number % len(STYLES)]
             options = {"color": colour, "linestyle": dashes, "linewidth": 1.8, "label": name}
-            self.lines_ += self.ax_.plot(self.z, values, **options)
-        self.ax_.set(xlim=(self.z[0], self.z[-1]), ylim=(-0.03 * top, top))
-        self.ax_.set(xlabel="z = y f(x)", ylabel="loss")
-        self.ax_.legend(loc="upper right", **LEGEND)
-        return self
+            self.lines_ += ax.plot(self.z, values, **options)
+        ax.set(xlim=(self.z[0], self.z[-1]), ylim=(-0.03 * top, top))
+        ax.set(xlabel="z = y f(x)", ylabel="loss")
+        ax.legend(loc="upper right", **LEGEND)
 
     def _draw_examples(self, margins: FloatArray, height: float) -> None:
         """A histogram of the examples, of this height."""

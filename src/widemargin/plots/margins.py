@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.plots.display import Display
 from widemargin.plots.style import (
     LEGEND,
     LIGHT_COLOURS,
     as_inputs,
-    axes,
     draw_classes,
     draw_rings,
     draw_segments,
@@ -23,7 +23,7 @@ from widemargin.plots.style import (
 __all__ = ["MarginDisplay"]
 
 
-class MarginDisplay:
+class MarginDisplay(Display):
     r"""The decision boundary f = 0 of a two-class model on a plane, with the margin f = ±β.
 
     Made by `from_estimator`. Support vectors have a ring. The slack
@@ -65,9 +65,6 @@ class MarginDisplay:
     >>> display.ax_.get_title(), bool(display.support.sum() == len(clf.support_))
     ('SVC', True)
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -149,39 +146,24 @@ class MarginDisplay:
                 display.slack = np.maximum(0.0, below)
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        MarginDisplay
-            Itself.
-        """
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
         grid = (self.xx0, self.xx1, self.response)
-        self.ax_.contourf(*grid, levels=[-np.inf, 0.0, np.inf], colors=LIGHT_COLOURS)
-        self.ax_.contour(*grid, levels=[0.0], colors="black", linewidths=1.6)
+        ax.contourf(*grid, levels=[-np.inf, 0.0, np.inf], colors=LIGHT_COLOURS)
+        ax.contour(*grid, levels=[0.0], colors="black", linewidths=1.6)
         levels = [-self.margin, self.margin] if self.margin > 0 else [0.0]
         dashed = {"colors": "black", "linewidths": 0.9, "linestyles": "dashed"}
-        edges = self.ax_.contour(*grid, levels=levels, **dashed)
+        edges = ax.contour(*grid, levels=levels, **dashed)
         if self.X is not None and self.positive is not None:
             if self.slack is not None:
                 self._draw_slack(self.slack, edges.allsegs)
-            draw_classes(self.ax_, self.X, self.positive)
+            draw_classes(ax, self.X, self.positive)
             if self.support is not None:
                 label = f"{int(self.support.sum())} support vectors"
-                draw_rings(self.ax_, self.X[self.support], label)
-        self.ax_.set(xlabel="$x_1$", ylabel="$x_2$", title=self.title)
-        if self.ax_.get_legend_handles_labels()[0]:
+                draw_rings(ax, self.X[self.support], label)
+        ax.set(xlabel="$x_1$", ylabel="$x_2$", title=self.title)
+        if ax.get_legend_handles_labels()[0]:
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2}
-            self.ax_.legend(**below, **LEGEND)  # the examples fill the plane
-        return self
+            ax.legend(**below, **LEGEND)  # the examples fill the plane
 
     def _draw_slack(self, slack: FloatArray, edges: Any) -> None:
         """Lines from the examples with slack to the edges of their classes."""

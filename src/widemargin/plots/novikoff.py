@@ -6,12 +6,13 @@ import numpy as np
 from sklearn.base import clone
 
 from widemargin._typing import ArrayLike, FloatArray
-from widemargin.plots.style import BLUE, LEGEND, VERMILION, axes
+from widemargin.plots.display import Display
+from widemargin.plots.style import BLUE, LEGEND, VERMILION
 
 __all__ = ["NovikoffDisplay"]
 
 
-class NovikoffDisplay:
+class NovikoffDisplay(Display):
     r"""Why a Perceptron makes finitely many mistakes, drawn over their number t.
 
     A unit vector *u* separates the examples with :math:`y_l\, u \cdot x_l \ge \gamma`, and
@@ -54,9 +55,6 @@ class NovikoffDisplay:
     >>> len(display.alignment) <= display.bound
     True
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self, weights: FloatArray, separating: FloatArray, *, X: FloatArray, y: FloatArray
@@ -125,37 +123,22 @@ class NovikoffDisplay:
             )
         return cls(weights, vector, X=inputs, y=signs).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        NovikoffDisplay
-            Itself.
-        """
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
         last = max(self.bound, len(self.norm))
         t, run = np.geomspace(1.0, 2.0 * last, 100), np.arange(1, len(self.norm) + 1)
         thin = {"linewidth": 1.0, "linestyle": "dashed"}
         bold = {"linewidth": 1.6, "marker": "o", "markersize": 2.5}
         upper = self.radius * np.sqrt(t)
-        self.ax_.plot(t, upper, color=VERMILION, label=r"$\sqrt{t}\,R$, the most", **thin)
-        self.ax_.plot(run, self.norm, color=VERMILION, label=r"$\|w\|$", **bold)
+        ax.plot(t, upper, color=VERMILION, label=r"$\sqrt{t}\,R$, the most", **thin)
+        ax.plot(run, self.norm, color=VERMILION, label=r"$\|w\|$", **bold)
         bold["marker"] = "s"
-        self.ax_.plot(run, self.alignment, color=BLUE, label=r"$u \cdot w$", **bold)
-        self.ax_.plot(t, self.gamma * t, color=BLUE, label=r"$t\,\gamma$, the least", **thin)
+        ax.plot(run, self.alignment, color=BLUE, label=r"$u \cdot w$", **bold)
+        ax.plot(t, self.gamma * t, color=BLUE, label=r"$t\,\gamma$, the least", **thin)
         label = rf"$R^2/\gamma^2$ = {self.bound:,.4g}"
-        self.ax_.axvline(self.bound, color="black", linewidth=0.9, linestyle="dotted", label=label)
-        self.ax_.set(xscale="log", yscale="log", xlabel="mistakes t")
-        self.ax_.set_title(f"{len(self.norm):,} mistakes of at most {int(self.bound):,}")
-        self.ax_.legend(loc="upper left", **LEGEND)
-        return self
+        ax.axvline(self.bound, color="black", linewidth=0.9, linestyle="dotted", label=label)
+        ax.set(xscale="log", yscale="log", xlabel="mistakes t")
+        ax.set_title(f"{len(self.norm):,} mistakes of at most {int(self.bound):,}")
+        ax.legend(loc="upper left", **LEGEND)
 
 
 def _weights_after_mistakes(model: Any, X: FloatArray, y: Any, max_epochs: int) -> FloatArray:

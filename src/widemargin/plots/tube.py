@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.plots.display import Display
 from widemargin.plots.style import (
     BLUE,
     LEGEND,
     LIGHT_COLOURS,
     VERMILION,
     as_inputs,
-    axes,
     draw_rings,
     draw_segments,
     support_rows,
@@ -24,7 +24,7 @@ __all__ = ["TubeDisplay"]
 ROUNDING = 1e-3  # of ε: how far within the tube an example on its edge may be
 
 
-class TubeDisplay:
+class TubeDisplay(Display):
     r"""A regression f over one input, and its tube :math:`|y - f(x)| \le \epsilon` (3.34).
 
     Made by `from_estimator`. Support vectors have a ring: they are on the edge of the tube or
@@ -62,9 +62,6 @@ class TubeDisplay:
     >>> display.epsilon, bool(display.support.sum() == len(model.support_))
     (0.2, True)
     """
-
-    ax_: Any
-    figure_: Any
 
     def __init__(
         self,
@@ -147,37 +144,22 @@ class TubeDisplay:
             title=type(estimator).__name__,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on these axes, or on new ones.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        TubeDisplay
-            Itself.
-        """
-        self.ax_ = axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, ax: Any) -> None:
         low, high = self.response - self.epsilon, self.response + self.epsilon
         label = f"tube, ε = {self.epsilon:.3g}"
-        self.ax_.fill_between(self.x, low, high, color=LIGHT_COLOURS[1], lw=0, label=label)
-        self.ax_.plot(self.x, self.response, color=BLUE, linewidth=1.8, label="f")
-        self.ax_.scatter(self.X, self.y, s=12, color=VERMILION, zorder=2.1)
+        ax.fill_between(self.x, low, high, color=LIGHT_COLOURS[1], lw=0, label=label)
+        ax.plot(self.x, self.response, color=BLUE, linewidth=1.8, label="f")
+        ax.scatter(self.X, self.y, s=12, color=VERMILION, zorder=2.1)
         above = self.y - self.predicted
         out = np.abs(above) > self.epsilon * (1.0 + ROUNDING)
         edge = self.predicted + np.sign(above) * self.epsilon
         begins, ends = (np.column_stack([self.X, side])[out] for side in (self.y, edge))
-        draw_segments(self.ax_, begins, ends, "slack")
+        draw_segments(ax, begins, ends, "slack")
         if self.support is not None:
             points = np.column_stack([self.X, self.y])[self.support]
-            draw_rings(self.ax_, points, f"{len(points)} support vectors")
-        self.ax_.set(xlabel="x", ylabel="y", title=self.title)
-        self.ax_.legend(loc="best", **LEGEND)
-        return self
+            draw_rings(ax, points, f"{len(points)} support vectors")
+        ax.set(xlabel="x", ylabel="y", title=self.title)
+        ax.legend(loc="best", **LEGEND)
 
 
 def _tube(estimator: Any) -> float:
