@@ -28,10 +28,16 @@ __all__ = [
 def empirical_risk(losses: ArrayLike, sample_weight: ArrayLike = None) -> float:
     r"""The mean loss of examples, :math:`R_L` (2.4).
 
+    If `losses` are those of all values that z can take, and `sample_weight` their probabilities,
+    it is the expected risk :math:`R = E\,Q(z, f)` (2.3). Where the distribution is not known, which
+    is the rule, `validation_interval` says what is known about R.
+
     Examples
     --------
     >>> empirical_risk([1.0, 0.0, 0.0, 1.0])
     0.5
+    >>> empirical_risk([1.0, 0.0], sample_weight=[0.2, 0.8])  # the expected risk
+    0.2
     """
     return float(np.average(losses, weights=sample_weight))
 
