@@ -1,8 +1,23 @@
 """What the theory says about fitted models.
 
 - `hessian`: the Hessian of networks and mixtures in blocks (Chapter 7).
+- `hidden_layer`: networks with a margin as support vector machines (Theorem 8.4).
 """
 
 from widemargin.analysis.hessian import BlockHessian, expert_hessian, unit_hessian
+from widemargin.analysis.hidden_layer import (
+    HiddenLayerSVM,
+    OutputSVM,
+    UnitSVM,
+    hidden_layer_svm,
+)
 
-__all__ = ["BlockHessian", "expert_hessian", "unit_hessian"]
+__all__ = [
+    "BlockHessian",
+    "HiddenLayerSVM",
+    "OutputSVM",
+    "UnitSVM",
+    "expert_hessian",
+    "hidden_layer_svm",
+    "unit_hessian",
+]
