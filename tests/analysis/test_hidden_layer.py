@@ -108,8 +108,7 @@ def test_weights_are_sparse_combinations_of_examples(seed):
 def test_it_fails_when_a_unit_is_moved(seed, unit):
     """Not a minimum: the assumption of the theorem is broken on purpose."""
     model, X, y = minimum(seed)
-    V, w = model.coefs_
-    V[:, unit] *= 1.5
+    model.coefs_[0][:, unit] *= 1.5
     found = hidden_layer_svm(model, X, y, mu=MU, nu=NU, width=1e-4)
     assert not found.holds
     assert not found.unit_holds(found.units[unit])
@@ -151,7 +150,7 @@ def test_a_minimum_at_a_kink_does_not_satisfy_the_printed_equation():
     assert "if h' is free at 2 kinks" in str(found)
 
 
-# ------------------------------------------------------------------------------------ trained models
+# ----------------------------------------------------------------------------------- trained models
 
 
 def test_a_trained_network():
@@ -225,7 +224,7 @@ def test_weights_of_examples_are_their_costs():
     assert weighted.units[0].optimum == pytest.approx(repeated.units[0].optimum, rel=1e-4)
 
 
-# --------------------------------------------------------------------------------- the local machine
+# -------------------------------------------------------------------------------- the local machine
 
 
 @FEW

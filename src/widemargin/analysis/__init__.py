@@ -5,12 +5,8 @@
 """
 
 from widemargin.analysis.hessian import BlockHessian, expert_hessian, unit_hessian
-from widemargin.analysis.hidden_layer import (
-    HiddenLayerSVM,
-    OutputSVM,
-    UnitSVM,
-    hidden_layer_svm,
-)
+from widemargin.analysis.hidden_layer import hidden_layer_svm
+from widemargin.analysis.hidden_layer_results import HiddenLayerSVM, OutputSVM, UnitSVM
 
 __all__ = [
     "BlockHessian",

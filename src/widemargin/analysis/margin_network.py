@@ -93,7 +93,7 @@ class MarginNetwork:
         return by_w, by_b, self.nu * self.V - self.X.T @ moved, -moved.sum(axis=0)
 
     def multipliers(self, width: float) -> tuple[FloatArray, float]:
-        r"""The multipliers α nearest to the KKT conditions, and the norm of the gradient they leave.
+        r"""The multipliers α nearest to the KKT conditions, and the norm of what is left.
 
         :math:`\alpha_l = c_l` within the margin and 0 outside it. An example whose slack is at most
         `width` β in size may have any value between, and all these values together are those of
