@@ -127,7 +127,7 @@ def test_every_schedule_is_known():
         theory.schedule_condition("sometimes")
 
 
-# ----------------------------------------------------------------------------------- i, ii: the risk
+# ---------------------------------------------------------------------------------- i, ii: the risk
 
 
 @settings(deadline=None, max_examples=100)
@@ -284,7 +284,7 @@ def test_networks_are_not_confined(name, weight_decay):
     assert push(model, "margin", X, y, theta, 0.01 * weight_decay) == 0.0
 
 
-# ----------------------------------------------------------------------------------------- the whole
+# ---------------------------------------------------------------------------------------- the whole
 
 
 def test_which_models_of_the_thesis_converge():
