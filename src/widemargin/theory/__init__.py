@@ -1,9 +1,11 @@
 """The theory of the documents as functions, to compute beside measurements.
 
-- `margins`: mistakes and margins of perceptrons (Novikoff, Theorems 8.2 and 8.3).
+- `margins`: mistakes, margins and norms of perceptrons and hidden units (Novikoff, Theorems 8.2
+  and 8.3).
 - `stochastic`: epochs of stochastic gradient with weight decay (Theorem 8.1).
 - `risk`: empirical and expected risk (Theorems 2.3 and 2.4), structural risk minimisation.
 - `validation`: Hoeffding's inequality and validation examples (2.3.2).
+- `convergence`: the conditions of Theorem 3.2, by model and schedule.
 - `capacity`: labellings and VC dimensions (Definition 2.3, Theorems 3.1 and 3.4).
 - `consistency`: empirical risk minimisation, simulated (Theorems 2.1 and 2.2).
 - `curves`: risks against the number of examples and the capacity (Figures 2.1 and 2.2).
@@ -45,6 +47,12 @@ from widemargin.theory.consistency import (
     simulate_memorisers,
     simulate_thresholds,
 )
+from widemargin.theory.convergence import (
+    Condition,
+    Conditions,
+    convergence_conditions,
+    schedule_condition,
+)
 from widemargin.theory.curves import (
     CapacityCurve,
     LearningCurve,
@@ -52,12 +60,15 @@ from widemargin.theory.curves import (
     learning_curve,
 )
 from widemargin.theory.margins import (
+    hidden_margin_bound,
     margin_bound,
     novikoff_bound,
     potential,
     radius,
     separable_margin_bound,
     separable_updates_bound,
+    unit_norm_bound,
+    unit_updates_bound,
 )
 from widemargin.theory.risk import (
     StructuralRisk,
@@ -70,7 +81,13 @@ from widemargin.theory.risk import (
     vc_confidence,
     vc_probability,
 )
-from widemargin.theory.stochastic import bound_epochs, decay_epochs, halving_epochs
+from widemargin.theory.stochastic import (
+    NetworkEpochs,
+    bound_epochs,
+    decay_epochs,
+    halving_epochs,
+    network_epochs,
+)
 from widemargin.theory.validation import (
     Interval,
     hoeffding_deviation,
@@ -83,15 +100,19 @@ __all__ = [
     "Ball",
     "CapacityCurve",
     "CapacityOrder",
+    "Condition",
+    "Conditions",
     "Consistency",
     "Interval",
     "LearningCurve",
     "McNemar",
+    "NetworkEpochs",
     "Proportions",
     "PublishedRates",
     "StructuralRisk",
     "bound_epochs",
     "capacity_curve",
+    "convergence_conditions",
     "decay_epochs",
     "distribution_deviation",
     "empirical_risk",
@@ -99,6 +120,7 @@ __all__ = [
     "excess_risk_bound",
     "growth",
     "halving_epochs",
+    "hidden_margin_bound",
     "hoeffding_deviation",
     "hoeffding_probability",
     "hyperplane_capacity",
@@ -111,6 +133,7 @@ __all__ = [
     "margin_capacity",
     "mcnemar",
     "mlp_capacity",
+    "network_epochs",
     "novikoff_bound",
     "polynomial_capacity",
     "potential",
@@ -118,6 +141,7 @@ __all__ = [
     "radius",
     "regularised_risk",
     "sauer_bound",
+    "schedule_condition",
     "sensitivity",
     "separable_margin_bound",
     "separable_updates_bound",
@@ -128,6 +152,8 @@ __all__ = [
     "structural_risk",
     "threshold_labellings",
     "two_proportions",
+    "unit_norm_bound",
+    "unit_updates_bound",
     "validation_examples",
     "validation_interval",
     "vc_confidence",
