@@ -102,28 +102,6 @@ def test_the_bound_of_one_function_fails_for_the_best_of_many():
     assert np.mean(deviations > theory.hoeffding_deviation(eta, n, n_choices=200)) <= violated(eta)
 
 
-def test_theorem_2_3_as_printed_claims_too_much_for_a_large_spread():
-    """Losses of 0 or τ are τ times errors, so the probability must not depend on the unit."""
-    h, n, spread = 1, 60, 50.0
-    deviation = 0.5
-
-    def printed(deviation, spread):
-        exponent = h * (1 + np.log(2 * n / h)) - (deviation - 1 / n) ** 2 * n / spread**2
-        return 4 * np.exp(exponent)
-
-    same = [theory.vc_probability(s * deviation, h, n, spread=s) for s in (1.0, spread)]
-    assert same[0] == pytest.approx(same[1])
-    assert printed(deviation, 1.0) == pytest.approx(same[0])
-    assert printed(spread * deviation, spread) < printed(deviation, 1.0)
-
-
-def test_the_lecture_s_logarithm_as_printed_grows_with_delta():
-    """A bound that may fail more often must not be wider."""
-    bounds = [theory.vc_confidence(3, 1000, eta) for eta in (0.01, 0.1, 0.5)]
-    assert np.all(np.diff(bounds) < 0)
-    assert np.all(np.diff(np.log(4 * np.array([0.01, 0.1, 0.5]))) > 0)  # log(4δ)
-
-
 def test_structural_risk_minimisation():
     capacities = [1, 5, 25, 125, 625]
     risks = np.array([0.4, 0.2, 0.12, 0.1, 0.09])
