@@ -159,7 +159,7 @@ def _second_derivative(transfer: str, z: FloatArray) -> tuple[FloatArray, FloatA
         t, slant = np.tanh(z), 0.01 if transfer == "slanted_tanh" else 0.0
         return t + slant * z, 1 - t**2 + slant, -2 * t * (1 - t**2)
     if transfer == "hard_tanh":
-        return np.clip(z, -1, 1), (np.abs(z) < 1).astype(float), np.zeros_like(z)
+        return np.clip(z, -1, 1), (np.abs(z) <= 1).astype(float), np.zeros_like(z)
     if transfer == "relu":
         return np.maximum(z, 0), (z > 0).astype(float), np.zeros_like(z)
     return z, np.ones_like(z), np.zeros_like(z)
