@@ -73,7 +73,8 @@ def _minimise_on_face(
         if np.count_nonzero(face) < 2 or np.ptp(v[face]) <= tol / 2:
             return step
         r = np.where(face, v - v[face].mean(), 0.0)
-        direction = r + (max(0.0, r @ (r - last) / (last @ last)) * direction if last.any() else 0)
+        momentum = float(r @ (r - last) / (last @ last)) if last.any() else 0.0
+        direction = r + max(0.0, momentum) * direction
         direction[face] -= direction[face].mean()  # of rounding, which the next steps would keep
         bend = H @ direction
         curvature = direction @ bend
