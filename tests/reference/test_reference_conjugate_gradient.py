@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import rbf_kernel
 
-from widemargin import SVR
 from widemargin.reference.conjugate_gradient import projected_conjugate_gradient
 from widemargin.reference.svm import decomposition, svm_problem
 
@@ -87,14 +86,3 @@ def test_decomposition_by_gradients(kind, q):
     assert found.dual == pytest.approx(pairs.dual, rel=1e-8)
     assert found.beta.sum() == pytest.approx(pairs.beta.sum(), abs=1e-10)
     np.testing.assert_allclose(found.f, pairs.f, atol=1e-5)
-
-
-def test_as_the_exact_machine():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(200, 4))
-    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=200)
-    model = SVR(C=5.0, epsilon=0.1, gamma=0.5, tol=1e-6).fit(X, y)
-    problem = svm_problem("epsilon_svr", y, C=5.0, epsilon=0.1)
-    found = decomposition(rbf_kernel(X, gamma=0.5), problem, tol=1e-6, q=10, sub_problem="gradient")
-    assert found.dual == pytest.approx(model.dual_objective_, rel=1e-6)
-    np.testing.assert_allclose(found.f + found.biases[0], model.predict(X), atol=1e-4)

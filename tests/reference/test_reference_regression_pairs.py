@@ -1,5 +1,7 @@
 """One net variable per example reaches the optimum of two, and of the exact machine."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,13 +48,18 @@ def test_every_iteration_lowers_the_cost():
     assert np.all(np.diff(duals) > 0)
 
 
-def test_as_the_exact_machine():
+@pytest.mark.parametrize(
+    "solve",
+    [pair_decomposition, partial(decomposition, q=10, sub_problem="gradient")],
+    ids=["net pairs", "conjugate gradient"],
+)
+def test_as_the_exact_machine(solve):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 4))
     y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=200)
     model = SVR(C=5.0, epsilon=0.1, gamma=0.5, tol=1e-6).fit(X, y)
     problem = svm_problem("epsilon_svr", y, C=5.0, epsilon=0.1)
-    found = pair_decomposition(rbf_kernel(X, gamma=0.5), problem, tol=1e-6)
+    found = solve(rbf_kernel(X, gamma=0.5), problem, tol=1e-6)
     assert found.dual == pytest.approx(model.dual_objective_, rel=1e-6)
     coef = np.zeros(200)
     coef[model.support_] = model.dual_coef_[0]

@@ -30,7 +30,7 @@ def projected_conjugate_gradient(
     that can shrink (5.18), (5.19). Otherwise the free variables and the worst pair form a face. On
     it, conjugate directions (Polak and Ribière) start from the projection of v on
     :math:`\sum_i d_i = 0`. A variable that meets its bound leaves the face, and directions start
-    anew. The method ends when the worst pair differs by at most `tol`.
+    from scratch. The method ends when the worst pair differs by at most `tol`.
 
     Examples
     --------
