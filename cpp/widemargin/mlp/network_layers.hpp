@@ -91,7 +91,7 @@ class BackPropagation {
             const std::size_t size = rows * static_cast<std::size_t>(network.units[k]);
             const bool hidden = k > 0 && k < layers_.size();
             values_[k].resize(size);
-            if (hidden && transfer_ == Transfer::slanted_tanh) sums_[k].resize(size);
+            if (hidden && slope_needs_sum(transfer_)) sums_[k].resize(size);
         }
     }
 

@@ -33,7 +33,7 @@ __all__ = [
 
 SLANT = 0.01  # ε of the slanted tanh (Bottou 1991): tanh z + ε z
 
-#: Transfer functions h and their derivatives h', which are 0 at kinks.
+#: Transfer functions h and their derivatives h'. At its kinks HardTanh has h' = 1 (8.5.2), relu 0.
 TRANSFERS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]] = {
     "identity": (lambda z: z, np.ones_like),
     "sigmoid": (
@@ -42,7 +42,7 @@ TRANSFERS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]
     ),
     "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
     "slanted_tanh": (lambda z: np.tanh(z) + SLANT * z, lambda z: 1 + SLANT - np.tanh(z) ** 2),
-    "hard_tanh": (lambda z: np.clip(z, -1, 1), lambda z: (np.abs(z) < 1).astype(float)),
+    "hard_tanh": (lambda z: np.clip(z, -1, 1), lambda z: (np.abs(z) <= 1).astype(float)),
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0).astype(float)),
 }
 
