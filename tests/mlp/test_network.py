@@ -32,6 +32,8 @@ STEPS = {
     "one example": Steps("sgd", 1, mu=0.02, nu=0.01),
     "one example with momentum": Steps("sgd", 1, momentum=0.5),
     "all examples": Steps("adam", 50),
+    "dropout": Steps("adam", 7, nu=0.01, dropout=0.3, seed=5),
+    "one example with dropout": Steps("sgd", 1, dropout=0.5, seed=2**31),
 }
 RATES = {"sgd": 0.1, "adam": 0.01, "adamw": 0.01}
 every_step = pytest.mark.parametrize("how", STEPS)
