@@ -12,8 +12,9 @@ from widemargin.analysis.feature_space import (
     kernel_is_positive_definite,
     quadratic_map,
 )
-from widemargin.analysis.geometry import Hyperplane, hyperplanes
+from widemargin.analysis.geometry import hyperplanes
 from widemargin.analysis.hessian import BlockHessian, expert_hessian, unit_hessian
+from widemargin.analysis.hyperplane import Hyperplane
 from widemargin.analysis.report import Certificate, Line
 
 __all__ = [

@@ -26,9 +26,7 @@ OTHER_ROWS = "X does not have the rows that the machine was trained on"
 
 
 def _solutions(subject: Subject) -> list[KernelSolution]:
-    if not hasattr(subject, "kernel_solutions"):
-        subject.kernel_solutions = kernel_solutions(subject)  # type: ignore[attr-defined]
-    found: list[KernelSolution] = subject.kernel_solutions
+    found: list[KernelSolution] = subject.once(kernel_solutions)
     return found
 
 
@@ -44,9 +42,11 @@ def feasible(subject: Subject) -> Outcome:
     if not solutions:
         return inapplicable(OTHER_ROWS)
     outside, sums = (max(pair) for pair in zip(*(s.infeasibility for s in solutions), strict=True))
-    text = f"outside their bounds by {number(outside)} C, sums wrong by {number(sums)} of their size"
+    text = (
+        f"outside their bounds by {number(outside)} C, sums wrong by {number(sums)} of their size"
+    )
     if max(outside, sums) <= ROUNDING:
-        text = "0 <= alpha <= C and the sums of y alpha hold, up to rounding"
+        text = "the bounds 0 ≤ α ≤ U and the sums of y α hold up to rounding"
     return decided(max(outside, sums) <= ROUNDING, text, outside=outside, sums=sums)
 
 
@@ -105,7 +105,7 @@ def gap(subject: Subject) -> Outcome:
     place, _ = worst(np.where(good, left, left + np.inf))
     P, D = float(primal[place]), float(dual[place])
     text = f"P = {number(P)}, D = {number(D)}, gap {number(P - D)}"
-    text += f" <= tol sum(U) = {number(allowed[place])}" if good.all() else " is not what tol allows"
+    text += f" ≤ tol Σ U = {number(allowed[place])}" if good.all() else " is not what tol allows"
     text += _among(subject, place, len(solutions))
     return decided(good.all(), text, primal=P, dual=D, gap=P - D)
 
@@ -150,7 +150,22 @@ def support_vectors(subject: Subject) -> Outcome:
     return decided(not off, text, free=free, at_bound=bound, misplaced=off)
 
 
-@check("nu", "Schölkopf et al. 2000, Proposition 5; 2001, Proposition 3", (NuSVC, NuSVR, OneClassSVM))
+@check("margin", "Schölkopf et al. 2001", OneClassSVM)
+def distance_of_origin(subject: Subject) -> Outcome:
+    """ρ/‖w‖, the distance between the hyperplane and the origin of feature space."""
+    solutions = _solutions(subject)
+    if not solutions or subject.sampled:
+        return inapplicable(OTHER_ROWS if not solutions else subject.all_rows)
+    (solution,) = solutions
+    norm = float(np.sqrt(max(0.0, solution.squared_norm)))
+    distance = -float(solution.biases[0]) / norm if norm > 0 else np.inf
+    text = f"the hyperplane is {number(distance)} from the origin; ‖w‖ = {number(norm)}"
+    return decided(distance > 0, text, distance=distance, norm=norm)
+
+
+@check(
+    "nu", "Schölkopf et al. 2000, Proposition 5; 2001, Proposition 3", (NuSVC, NuSVR, OneClassSVM)
+)
 def nu_property(subject: Subject) -> Outcome:
     """At most a fraction ν are margin errors, and at least a fraction ν support vectors."""
     solutions = _solutions(subject)
@@ -165,10 +180,12 @@ def nu_property(subject: Subject) -> Outcome:
         good = good and outside <= nu * (1 + ROUNDING) and support >= nu * (1 - ROUNDING)
         worst_pair = max(worst_pair[0], outside), min(worst_pair[1], support)
     outside, support = worst_pair
-    text = f"fraction of margin errors {number(outside)} <= nu={number(nu)} <= "
+    text = f"fraction of margin errors {number(outside)} ≤ nu={number(nu)} ≤ "
     text += f"fraction of support vectors {number(support)}"
     if not good:
-        text = f"margin errors {number(outside)}, nu={number(nu)}, support vectors {number(support)}"
+        text = (
+            f"margin errors {number(outside)}, nu={number(nu)}, support vectors {number(support)}"
+        )
     return decided(good, text, nu=nu, margin_errors=outside, support=support)
 
 

@@ -12,9 +12,7 @@ SLACK = 2.0  # times tol: the gap of the model, and that of the bound
 
 
 def _solutions(subject: Subject) -> list[LinearSolution]:
-    if not hasattr(subject, "linear_solutions"):
-        subject.linear_solutions = linear_solutions(subject)  # type: ignore[attr-defined]
-    found: list[LinearSolution] = subject.linear_solutions
+    found: list[LinearSolution] = subject.once(linear_solutions)
     return found
 
 
@@ -60,7 +58,7 @@ def kkt(subject: Subject) -> Outcome:
     good = all(r <= m * (1 + 1e-9) + 1e-12 and g <= SLACK * subject.model.tol for r, m, g in found)
     return decided(
         good,
-        f"|w - sum beta x|/|w| = {number(residual)}, at most {number(most)} if the gap is within "
+        f"‖w − Σ β x‖/‖w‖ = {number(residual)}, at most {number(most)} if the gap is within "
         f"tol; complementarity within {number(rest)} P",
         stationarity=residual,
         allowed=most,
@@ -93,10 +91,10 @@ def support_vectors(subject: Subject) -> Outcome:
     free, bound = np.sum([solution.support() for solution in solutions], axis=0).tolist()
     squared = bool(getattr(solutions[0].problem, "squared", False))
     text = f"{number(free)} free and {number(bound)} at bound"
-    text = f"{number(free)}; the squared loss has no bound on beta" if squared else text
+    text = f"{number(free)}; the squared loss has no bound on β" if squared else text
     text += f", summed over {len(solutions)} problems" if len(solutions) > 1 else ""
     source = "of the model" if solutions[0].recorded_beta else "from solving the dual again"
-    return holds(f"{text}; beta {source}", free=free, at_bound=bound)
+    return holds(f"{text}; β {source}", free=free, at_bound=bound)
 
 
 # -------------------------------------------------------------------------------- stochastic
@@ -116,7 +114,9 @@ def stochastic_gap(subject: Subject) -> Outcome:
     text = f"P = {number(primal)}, at most {number(100 * (primal - dual) / max(primal, 1e-300))} % "
     text += f"above the optimum, which is at least D = {number(dual)} (from solving the dual)"
     if not same:
-        text = f"P = {number(primal)} is not primal_objective_ = {number(noted)}; D = {number(dual)}"
+        text = (
+            f"P = {number(primal)} is not primal_objective_ = {number(noted)}; D = {number(dual)}"
+        )
     return decided(same, text, primal=primal, dual=dual, gap=primal - dual, recorded=noted)
 
 

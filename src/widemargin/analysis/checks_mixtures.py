@@ -45,9 +45,9 @@ def experts(subject: Subject) -> Outcome:
         return inapplicable("X does not have the rows that the mixture was trained on")
     if getattr(model.gater_, "overlap", 0):
         return inapplicable("cells that overlap share rows, which the partition does not show")
-    labels = subject.y
+    labels: Any = subject.y
     if subject.classification:
-        labels = np.searchsorted(model.classes_, subject.y)
+        labels = np.searchsorted(model.classes_, labels)
     checked, broken = 0, []
     for k, expert in enumerate(model.experts_):
         rows = np.flatnonzero(model.partition_ == k)
@@ -73,14 +73,14 @@ def _of_expert(subject: Subject, expert: Any, X: Any, labels: Any, rows: Any) ->
     targets = np.asarray(labels)[rows]
     if not is_classifier(expert):
         targets = targets.astype(np.float64)
-    if len(getattr(expert, "shape_fit_", rows)) and getattr(expert, "shape_fit_", (len(rows),))[
-        0
-    ] != len(rows):
-        return None
+    if getattr(expert, "shape_fit_", (len(rows),))[0] != len(rows):
+        return None  # an earlier expert was kept
     inputs = subject.model._scaled(X[rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return certificate(expert, inputs, targets, sample_weight=weights, max_rows=subject.max_rows)
+        return certificate(
+            expert, inputs, targets, sample_weight=weights, max_rows=subject.max_rows
+        )
 
 
 # -------------------------------------------------------------------------------- of tables
@@ -96,7 +96,9 @@ def ensemble(subject: Subject) -> Outcome:
     weights = np.array([member["weight"] for member in subject.model.members_])
     apart = abs(float(weights.sum()) - 1.0)
     good = apart <= ROUNDING and bool(np.all(weights >= 0))
-    text = f"the weights of {len(weights)} members are >= 0 and sum to 1, so the loss of their mean "
+    text = (
+        f"the weights of {len(weights)} members are >= 0 and sum to 1, so the loss of their mean "
+    )
     text += "is at most the mean of their losses"
     text = text if good else f"the weights of the members sum to {number(weights.sum())}"
     return decided(good, text, n_members=len(weights), sum=float(weights.sum()))
@@ -104,7 +106,7 @@ def ensemble(subject: Subject) -> Outcome:
 
 @check("recorded error", "loss_, of cross-validation", _is_table_model)
 def table_loss(subject: Subject) -> Outcome:
-    """On its own training rows a model is not worse than on rows left out."""
+    """The loss on training rows is not above that on rows left out."""
     model = subject.model
     if model.scoring is not None:
         return inapplicable(f"the loss is that of scoring={model.scoring!r}")
@@ -160,12 +162,19 @@ def metric(subject: Subject) -> Outcome:
 
 @check("hats", "a partition of unity", HatEncoder)
 def hats(subject: Subject) -> Outcome:
-    """What `transform` returns is finite, and has a column for each knot."""
-    found = subject.model.transform(subject.some_X)
-    values = found.data if hasattr(found, "nnz") else np.asarray(found)
-    names = len(subject.model.get_feature_names_out())
-    good = bool(np.all(np.isfinite(values))) and found.shape[1] == names
-    text = f"{subject.model.n_features_in_} inputs become {found.shape[1]} finite columns"
-    return decided(good, text, n_columns=int(found.shape[1]))
-
-
+    """Knots ascend, and the hats of an input sum to 1 (to less where one value is all zeros)."""
+    model, found = subject.model, subject.model.transform(subject.some_X)
+    knots, first, apart = model.knots_, 0, 0.0
+    ascending = not np.any(np.diff(knots, axis=1) <= 0)  # NaN, which has no order, is no knot
+    for row, base in zip(knots, model.base_, strict=True):
+        count = int(np.sum(~np.isnan(row) & (row != base)))
+        sums = np.asarray(found[:, first + 1 : first + 1 + count].sum(axis=1)).ravel()
+        if count:
+            off = np.abs(sums - 1.0) if np.isnan(base) else np.maximum(sums - 1.0, -sums)
+            apart = max(apart, float(off.max()))
+        first += 1 + count
+    good = ascending and apart <= ROUNDING and first == found.shape[1]
+    text = f"{len(knots)} inputs become {found.shape[1]} columns; hats sum to 1"
+    if not good:
+        text = "knots do not ascend" if not ascending else f"hats do not sum to 1: {number(apart)}"
+    return decided(good, text, n_columns=int(found.shape[1]), difference=apart)

@@ -30,7 +30,7 @@ def _best_record(model: Any) -> dict[str, Any]:
     return record
 
 
-@check("margin", "8.6, rho = 2 beta/sqrt(N)", CommitteeClassifier)
+@check("margin", "8.6, ρ = 2β/√N", CommitteeClassifier)
 def committee_margin(subject: Subject) -> Outcome:
     """In the space of the votes w = 1, so ρ = 2β/√N is fixed before training."""
     model = subject.model
@@ -38,19 +38,21 @@ def committee_margin(subject: Subject) -> Outcome:
     rho = 2.0 * float(model.margin_) / np.sqrt(units)
     same = abs(rho - float(model.geometric_margin_)) <= ROUNDING * max(rho, 1e-300)
     if not subject.two_classes:
-        text = f"rho = 2 beta/sqrt(N) = {number(rho)} in the space of {number(units)} votes"
+        text = f"ρ = 2β/√N = {number(rho)} in the space of {number(units)} votes"
         return decided(same, text, rho=rho)
     scores = np.asarray(model.decision_function(subject.some_X))
     y = np.where(subject.some_y == model.classes_[1], 1.0, -1.0)
     inside = int(np.sum(y * scores < model.margin_))
-    text = f"rho = 2 beta/sqrt(N) = {number(rho)} in the space of {number(units)} votes; "
+    text = f"ρ = 2β/√N = {number(rho)} in the space of {number(units)} votes; "
     text += f"{number(inside)} examples inside it"
     if not same:
         text += f"; geometric_margin_ says {number(model.geometric_margin_)}"
     return decided(same, text, rho=rho, n_inside=inside)
 
 
-@check("margin", "(8.28), Theorem 8.4", lambda m: isinstance(m, MLPClassifier) and m.loss == "margin")
+@check(
+    "margin", "(8.28), Theorem 8.4", lambda m: isinstance(m, MLPClassifier) and m.loss == "margin"
+)
 def network_margin(subject: Subject) -> Outcome:
     """ρ = 2β/‖w‖ of the output weights, in the space of the last hidden layer."""
     if not subject.two_classes:
@@ -62,11 +64,30 @@ def network_margin(subject: Subject) -> Outcome:
     y = np.where(subject.some_y == subject.model.classes_[1], 1.0, -1.0)
     inside = int(np.sum(y * f < subject.model.margin))
     return holds(
-        f"rho = 2 beta/|w| = {number(rho)} in the last hidden layer; {number(inside)} examples "
-        "inside it",
+        f"ρ = 2β/‖w‖ = {number(rho)} in the last hidden layer; {number(inside)} examples inside it",
         rho=rho,
         n_inside=inside,
     )
+
+
+@check(
+    "hinge bounds errors",
+    "(3.24), (8.34)",
+    lambda m: (
+        isinstance(m, CommitteeClassifier) or (isinstance(m, MLPClassifier) and m.loss == "margin")
+    ),
+)
+def hinge(subject: Subject) -> Outcome:
+    """The margin criterion over β is at least the 0-1 loss of each example."""
+    model = subject.model
+    beta = float(model.margin if isinstance(model, MLPClassifier) else model.margin_)
+    if not subject.two_classes or beta == 0:
+        return inapplicable("shown for two classes and a margin β > 0")
+    f = np.asarray(model.decision_function(subject.some_X), dtype=np.float64)
+    y = np.where(subject.some_y == model.classes_[1], 1.0, -1.0)
+    hinge, errors = np.maximum(0.0, beta - y * f) / beta, (f > 0) != (y > 0)
+    text = f"{number(errors.sum())} errors ≤ Σ ξ/β = {number(hinge.sum())}"
+    return decided(np.all(hinge >= errors), text, errors=int(errors.sum()), slack=hinge.sum())
 
 
 @check("votes", "(8.33)", CommitteeClassifier)
@@ -119,12 +140,20 @@ def recorded_error(subject: Subject) -> Outcome:
     spread = SPREAD * np.sqrt(max(noted * (1.0 - noted), 1.0 / count) / count)
     text = f"training error {number(found)}, recorded {number(noted)} in the epoch that was kept"
     good = found <= noted + spread
-    return decided(good, text if good else text + ", more than chance explains", error=found,
-                   recorded=noted, allowed=noted + float(spread))
+    return decided(
+        good,
+        text if good else text + ", more than chance explains",
+        error=found,
+        recorded=noted,
+        allowed=noted + float(spread),
+    )
 
 
-@check("recorded error", "history_", lambda m: isinstance(m, NetworkModel) or hasattr(m, "gater_")
-       or hasattr(m, "gates"))
+@check(
+    "recorded error",
+    "history_",
+    lambda m: isinstance(m, NetworkModel) or hasattr(m, "gater_") or hasattr(m, "gates"),
+)
 def recorded_squares(subject: Subject) -> Outcome:
     """The same for a regression: mean squared errors relative to the variance of the targets."""
     record = _best_record(subject.model)
@@ -139,5 +168,10 @@ def recorded_squares(subject: Subject) -> Outcome:
     spread = SPREAD * float(each.std()) / np.sqrt(len(each))
     text = f"squared error {number(found)} of the variance of y, recorded {number(noted)}"
     good = found <= noted + spread + ROUNDING
-    return decided(good, text if good else text + ", more than chance explains", error=found,
-                   recorded=noted, allowed=noted + spread)
+    return decided(
+        good,
+        text if good else text + ", more than chance explains",
+        error=found,
+        recorded=noted,
+        allowed=noted + spread,
+    )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from widemargin._typing import FloatArray
-from widemargin.analysis.geometry import Hyperplane
+from widemargin.analysis.hyperplane import Hyperplane
 from widemargin.analysis.report import Outcome, check, decided, inapplicable, number
 from widemargin.analysis.subject import Subject
 from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
@@ -44,8 +44,10 @@ def separation(subject: Subject) -> Outcome:
     """An epoch without an update means that every row is beyond β."""
     model = subject.model
     if not model.converged_:
-        return inapplicable(f"training stopped before an epoch without an update "
-                            f"(stop_reason_={model.stop_reason_!r})")
+        return inapplicable(
+            f"training stopped before an epoch without an update "
+            f"(stop_reason_={model.stop_reason_!r})"
+        )
     if getattr(model, "average", False):
         return inapplicable("average=True returns the mean of the weights, which was not tested")
     if model.early_stopping:
@@ -56,7 +58,7 @@ def separation(subject: Subject) -> Outcome:
     inside = sum(int(np.sum(plane.y * plane.f <= unit)) for plane in subject.planes)
     text = f"every row has y f(x) > {number(unit)}; the smallest is {number(least)}"
     if not good:
-        text = f"converged_ is True, but {number(inside)} rows have y f(x) <= {number(unit)}"
+        text = f"converged_ is True, but {number(inside)} rows have y f(x) ≤ {number(unit)}"
     return decided(good, text, smallest=least, n_inside=inside)
 
 
@@ -75,7 +77,7 @@ def updates(subject: Subject) -> Outcome:
             total += separable_updates_bound(R, rho, _steps(model), beta=plane.unit)
         else:
             total += novikoff_bound(R, rho)
-    text = f"{number(t)} updates, at most 4 R^2/rho^2 = {number(total)} on separable rows"
+    text = f"{number(t)} updates, at most 4R²/ρ² = {number(total)} on separable rows"
     if isinstance(model, MarginPerceptron):
         text = f"{number(t)} updates, at most {number(total)} on separable rows"
     return decided(t <= total * (1.0 + ROUNDING), text, updates=t, bound=total)
@@ -120,7 +122,7 @@ def norm(subject: Subject) -> Outcome:
     found = [_augmented(subject, plane) for plane in subject.planes]
     length, R = max(pair[0] for pair in found), found[0][1]
     most = step * np.sqrt(t) * R
-    text = f"|(w, b)| = {number(length)}, at most {number(most)} after {number(t)} updates"
+    text = f"‖(w, b)‖ = {number(length)}, at most {number(most)} after {number(t)} updates"
     return decided(length <= most * (1.0 + ROUNDING), text, norm=length, bound=float(most))
 
 
@@ -136,7 +138,7 @@ def margin_after_updates(subject: Subject) -> Outcome:
     )
     found = [_augmented(subject, plane)[0] for plane in subject.planes]
     rho = 2.0 * float(model.margin) / max(found) if max(found) > 0 else np.inf
-    text = f"2 beta/|(w, b)| = {number(rho)}, at least {number(least)} after {number(t)} updates"
+    text = f"2β/‖(w, b)‖ = {number(rho)}, at least {number(least)} after {number(t)} updates"
     return decided(rho >= least * (1.0 - ROUNDING), text, rho=rho, bound=least)
 
 
@@ -163,16 +165,16 @@ def epochs(subject: Subject) -> Outcome:
 # ------------------------------------------------------------------------------------ dual
 
 
-@check("alpha counts mistakes", "Yuille 2.5", KernelPerceptron)
+@check("α counts mistakes", "Yuille 2.5", KernelPerceptron)
 def mistakes(subject: Subject) -> Outcome:
     """Each mistake adds 1 to its α, so Σ α is the number of updates."""
     model = subject.model
     if subject.weights is not None:
-        return inapplicable("a mistake adds the weight of its example to alpha")
+        return inapplicable("a mistake adds the weight of its example to α")
     total, t = float(np.abs(model.dual_coef_).sum()), int(model.n_updates_)
     fractions = float(np.abs(model.dual_coef_ - np.round(model.dual_coef_)).max(initial=0.0))
     good = abs(total - t) <= ROUNDING * max(t, 1) and fractions <= ROUNDING
-    return decided(good, f"sum of alpha {number(total)}, {number(t)} updates", sum=total, updates=t)
+    return decided(good, f"Σ α = {number(total)}, {number(t)} updates", sum=total, updates=t)
 
 
 @check("bias", "Yuille 2.5", KernelPerceptron)
@@ -184,5 +186,12 @@ def bias(subject: Subject) -> Outcome:
     size = step * np.abs(model.dual_coef_).sum() + 1e-300
     apart = float(np.abs(expected - model.intercept_).max())
     place = int(np.argmax(np.abs(expected - model.intercept_)))
-    text = f"b = {number(model.intercept_[place])}, K^2 sum(alpha y) = {number(expected[place])}"
+    text = f"b = {number(model.intercept_[place])}, K² Σ α y = {number(expected[place])}"
     return decided(apart <= ROUNDING * size, text, difference=apart)
+
+
+@check("support vectors", "Yuille 2.5", KernelPerceptron)
+def support_vectors(subject: Subject) -> Outcome:
+    """Examples with α > 0; α has no bound."""
+    count = len(subject.model.support_)
+    return inapplicable(f"α of a perceptron has no bound; {number(count)} rows have α > 0")

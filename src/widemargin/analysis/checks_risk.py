@@ -26,6 +26,7 @@ from widemargin.theory import (
     vc_confidence,
 )
 
+NO_NORM = "w is 0, or has more support vectors than max_rows, so that its norm is not known"
 SAME_ROWS = 200  # of the test rows, compared with as many training rows
 
 
@@ -47,7 +48,7 @@ def margin(subject: Subject) -> Outcome:
     if not planes:
         return inapplicable("f is not of the form w·Φ(x) + b with a margin of its own")
     if any(not plane.norm > 0 for plane in planes):
-        return inapplicable("w is 0 or was not computed, so there is no hyperplane")
+        return inapplicable(NO_NORM)
     unit = planes[0].unit
     nearest = min(2.0 * float((p.y * p.f).min()) / p.norm for p in planes)
     if unit == 0:
@@ -60,12 +61,12 @@ def margin(subject: Subject) -> Outcome:
     narrow = min(planes, key=lambda plane: plane.margin)
     inside = sum(int(np.count_nonzero(plane.slack > 0)) for plane in planes)
     among = "" if len(planes) == 1 else f", the narrowest of {len(planes)} ({narrow.name})"
-    text = f"rho = 2 beta/|w| = {number(narrow.margin)}{among}; {number(inside)} examples inside it"
+    text = f"ρ = 2β/‖w‖ = {number(narrow.margin)}{among}; {number(inside)} examples inside it"
     text += f"; canonical width {number(nearest)}" if nearest > 0 else ", some on the wrong side"
     return holds(text, rho=narrow.margin, norm=narrow.norm, n_inside=inside, nearest=nearest)
 
 
-@check("hinge bounds errors", "(3.24), (8.14)", _classifies)
+@check("hinge bounds errors", "(3.24), (8.18)", _classifies)
 def hinge(subject: Subject) -> Outcome:
     """The hinge of each example is at least its 0-1 loss, so Σ ξ/β bounds the errors."""
     planes = [plane for plane in subject.planes if plane.unit > 0]
@@ -74,10 +75,10 @@ def hinge(subject: Subject) -> Outcome:
     errors = sum(int(np.count_nonzero(plane.errors)) for plane in planes)
     total = sum(float(plane.slack.sum() / plane.unit) for plane in planes)
     bounded = all(plane.hinge_bounds_errors for plane in planes)
-    sign = "<=" if bounded else "but not on each example"
+    sign = "≤" if bounded else "but not on each example"
     return decided(
         bounded,
-        f"{number(errors)} errors {sign} sum of slack {number(total)}",
+        f"{number(errors)} errors {sign} Σ ξ/β = {number(total)}",
         errors=errors,
         slack=total,
     )
@@ -140,7 +141,7 @@ def capacity(subject: Subject) -> Outcome:
     empirical = subject.training_error
     bound = empirical + vc_confidence(h, L, subject.eta)
     text = (
-        f"h = d + 1 = {number(h)}: R <= {number(empirical)} + {number(bound - empirical)} with "
+        f"h = d + 1 = {number(h)}: R ≤ {number(empirical)} + {number(bound - empirical)} with "
         f"probability {number(1 - subject.eta)}"
     )
     text += ", which says nothing, being over 1" if bound >= 1 else ""
@@ -157,15 +158,17 @@ def capacity_by_margin(subject: Subject) -> Outcome:
         return inapplicable("it is about functions of two classes")
     (plane,) = subject.planes
     if not plane.norm > 0:
-        return inapplicable("w is 0 or was not computed, so there is no hyperplane")
+        return inapplicable(NO_NORM)
     nearest, asked = 2.0 * float((plane.y * plane.f).min()) / plane.norm, subject.margin
     R, d = space.radius(), space.dimension if np.isfinite(space.dimension) else np.inf
     if asked is not None:
         h = margin_capacity(R, asked, d)
-        text = f"margin={number(asked)}, fixed before: h <= min(4R^2/rho^2, d) + 1 = {number(h)}"
+        text = f"margin={number(asked)}, fixed before: h ≤ min(4R²/ρ², d) + 1 = {number(h)}"
         if nearest < asked * (1.0 - 1e-9):
             return fails(f"the rows are not separated by margin={number(asked)}", nearest=nearest)
         return holds(text, h=h, radius=R, nearest=nearest)
+    if plane.unit == 0 and nearest <= 0:
+        return inapplicable("the rows are not separated")
     if nearest <= 0 or np.any(plane.slack > 1e-2 * plane.unit):
         inside = int(np.count_nonzero(plane.slack > 1e-2 * plane.unit))
         return inapplicable(
@@ -175,7 +178,7 @@ def capacity_by_margin(subject: Subject) -> Outcome:
     h = margin_capacity(R, nearest, d)
     return inapplicable(
         f"the width {number(nearest)} was found from these rows; the theorem is about one that was "
-        f"fixed before (it would give h <= {number(h)}); give it as margin=...",
+        f"fixed before (it would give h ≤ {number(h)}); give it as margin=...",
         h_if_fixed=h,
         radius=R,
     )
@@ -233,7 +236,7 @@ def _median(subject: Subject, errors: Any) -> Outcome:
         )
     low, high, middle = values[below], values[n - 1 - below], float(np.median(values))
     return holds(
-        f"median |f(x) - y| of {number(n)} test rows {number(middle)}: with probability "
+        f"median |f(x) − y| of {number(n)} test rows {number(middle)}: with probability "
         f"{number(1 - subject.eta)} the median is in {number(low)}..{number(high)}, by order "
         "statistics; (2.6) needs a bounded loss",
         estimate=middle,

@@ -130,9 +130,7 @@ def kernel_matrix(
         check_exponent(kernel, exponent)
         inputs = Inputs.of(check_array(X, accept_sparse="csr", dtype=np.float64))
         function = Kernel(kernel, gamma, degree, coef0, exponent)
-        K = np.vstack(
-            [function(inputs[s], inputs) for s in gen_batches(len(inputs), ROWS_AT_ONCE)]
-        )
+        K = np.vstack([function(inputs[s], inputs) for s in gen_batches(len(inputs), ROWS_AT_ONCE)])
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"kernel={kernel!r} gave a matrix of shape {K.shape}, not a square one")
     if not np.all(np.isfinite(K)):

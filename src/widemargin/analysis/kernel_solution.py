@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from widemargin._typing import FloatArray
-from widemargin.analysis.geometry import nu_factor, scaled_intercepts
+from widemargin.analysis.planes import nu_factor, scaled_intercepts
 from widemargin.analysis.subject import Subject
 from widemargin.svm.problem import Problem, certify
 
@@ -85,7 +85,9 @@ class KernelSolution:
     @property
     def allowed_gap(self) -> float:
         """What the gap is at most if no condition is missed by more than 1: Σ U, or Σ α."""
-        return float(np.where(np.isinf(self.problem.upper), np.abs(self.beta), self.problem.upper).sum())
+        return float(
+            np.where(np.isinf(self.problem.upper), np.abs(self.beta), self.problem.upper).sum()
+        )
 
     @property
     def infeasibility(self) -> tuple[float, float]:
@@ -122,9 +124,7 @@ def kernel_solutions(subject: Subject) -> list[KernelSolution]:
     outputs[checked] = model._outputs(model._check_inputs(_safe_indexing(subject.X, checked)))
     return [
         _solution(task.problem, coef, f[task.ids], b)
-        for task, coef, f, b in zip(
-            tasks, coefs, outputs.T, scaled_intercepts(model), strict=True
-        )
+        for task, coef, f, b in zip(tasks, coefs, outputs.T, scaled_intercepts(model), strict=True)
     ]
 
 

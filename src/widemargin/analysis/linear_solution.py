@@ -129,8 +129,10 @@ def _recorded_beta(model: Any, k: int, problem: Problem) -> FloatArray | None:
     if coef is None or support is None or len(problem.shape) > 1:
         return None
     coef = np.atleast_2d(coef)
-    if k >= len(coef) or coef.shape[1] != len(support) or np.max(support, initial=-1) >= len(
-        problem.c
+    if (
+        k >= len(coef)
+        or coef.shape[1] != len(support)
+        or np.max(support, initial=-1) >= len(problem.c)
     ):
         return None
     beta = np.zeros(problem.shape)

@@ -1,5 +1,6 @@
 """A fitted model with the rows to examine it on: what the checks of a certificate look at."""
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.analysis.geometry import Hyperplane, chosen_machine, hyperplanes
+from widemargin.analysis.hyperplane import Hyperplane
+from widemargin.analysis.planes import PLANAR, chosen_machine, hyperplanes_of
 from widemargin.analysis.space import FeatureSpace, feature_space
 from widemargin.training.certified import CertifiedMachine
 
@@ -67,6 +69,13 @@ class Subject:
         if len(every) > max_rows:
             self.rows = np.sort(np.random.default_rng(0).choice(every, max_rows, replace=False))
         self.sampled = len(self.rows) < len(every)
+        self._found: dict[Any, Any] = {}
+
+    def once(self, function: Callable[["Subject"], Any]) -> Any:
+        """What a function says about this subject, computed the first time only."""
+        if function not in self._found:
+            self._found[function] = function(self)
+        return self._found[function]
 
     @property
     def classification(self) -> bool:
@@ -107,12 +116,12 @@ class Subject:
     @cached_property
     def planes(self) -> list[Hyperplane]:
         """Hyperplanes of the examined rows; empty for a model that has none."""
-        try:
-            if self.sampled:
-                return hyperplanes(self.model, self.some_X, self.some_y, X_train=self.X)
-            return hyperplanes(self.model, self.X, self.y, sample_weight=self.sample_weight)
-        except TypeError:
+        if not isinstance(self.model, PLANAR):
             return []
+        most = {"max_support": self.max_rows}
+        if self.sampled:
+            return hyperplanes_of(self.model, self.some_X, self.some_y, X_train=self.X, **most)
+        return hyperplanes_of(self.model, self.X, self.y, sample_weight=self.sample_weight, **most)
 
     @cached_property
     def space(self) -> FeatureSpace | None:
