@@ -47,6 +47,7 @@ ORDER = (
     "norm after t updates",
     "margin after t updates",
     "epochs",
+    "recorded weights",
     "α counts mistakes",
     "bias",
     "w is an expansion",
@@ -165,11 +166,11 @@ def certificate(
             "that ends in one"
         )
     if subject.sampled:
-        notes.append(f"{len(subject.rows):,} of {subject.count:,} rows were drawn (max_rows).")
+        notes.append(f"{len(subject.rows):,} of {subject.counted:,} rows were drawn (max_rows).")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lines = tuple(_lines(subject))
-    return Certificate(name, subject.count, len(subject.rows), lines, tuple(notes))
+    return Certificate(name, subject.counted, len(subject.rows), lines, tuple(notes))
 
 
 def _lines(subject: Subject) -> list[Line]:

@@ -13,11 +13,18 @@ from widemargin.mixtures import (
 from widemargin.mlp import MLPClassifier
 from widemargin.mlp.committee_classifier import CommitteeClassifier
 from widemargin.mlp.model import NetworkModel
-from widemargin.perceptrons import KernelPerceptron, Perceptron
+from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
 
-SPREAD = 5.0  # standard errors by which an error may be above the recorded one
+SPREAD = 4.0  # standard errors by which an error may be above the recorded one
 ROUNDING = 1e-6
-ONLINE = (NetworkModel, CommitteeClassifier, MixtureOfExpertsClassifier, HardMixtureClassifier)
+ONLINE = (
+    MarginPerceptron,
+    SGDSVC,
+    NetworkModel,
+    CommitteeClassifier,
+    MixtureOfExpertsClassifier,
+    HardMixtureClassifier,
+)
 
 
 def _best_record(model: Any) -> dict[str, Any]:

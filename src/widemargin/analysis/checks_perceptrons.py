@@ -9,6 +9,7 @@ from widemargin.analysis.hyperplane import Hyperplane
 from widemargin.analysis.report import Outcome, check, decided, inapplicable, number
 from widemargin.analysis.subject import Subject
 from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
+from widemargin.perceptrons.linear_classifier import LinearClassifier
 from widemargin.theory import margin_bound, novikoff_bound, separable_updates_bound
 
 PLAIN = (Perceptron, MarginPerceptron, KernelPerceptron)
@@ -150,6 +151,20 @@ def recorded_margin(subject: Subject) -> Outcome:
     same = abs(noted - rho) <= ROUNDING * abs(noted) or noted == rho
     text = f"geometric_margin_ {number(noted)}, recomputed {number(rho)}"
     return decided(same, text, recorded=noted, rho=rho)
+
+
+@check("recorded weights", "the state that training left", LinearClassifier)
+def recorded_weights(subject: Subject) -> Outcome:
+    """`coef_` and `intercept_` are the weights, or their mean, from which training resumes."""
+    model, state = subject.model, subject.model._state
+    w, c = np.asarray(state["w"]), np.asarray(state["c"])
+    if model.average and state["sum_w"] is not None and state["steps"]:
+        w, c = w - state["sum_w"] / state["steps"], c - state["sum_c"] / state["steps"]
+    scale = model.feature_scale_
+    size = float(np.abs(w * scale).max() + np.abs(c).max()) + 1e-300
+    apart = max(np.abs((w - model.coef_) * scale).max(), np.abs(c - model.intercept_).max())
+    text = f"coef_ and intercept_ differ from the trained weights by {number(apart / size)}"
+    return decided(apart <= 1e-9 * size, text, difference=float(apart / size))
 
 
 @check("epochs", "Theorem 8.1", SGDSVC)

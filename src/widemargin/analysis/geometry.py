@@ -49,7 +49,8 @@ def hyperplanes(
     y : array-like of shape (n_samples,)
         Their classes.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights, as given to `fit`; dual variables have bounds C times the weight.
+        Weights, as given to `fit`; dual variables have bounds C times the weight, and rows of
+        weight 0 are left out.
     X_train : array-like, optional
         The rows that the model was trained on, if X are others. Dual variables are then left out.
         `LinearSVC(scaling=...)` keeps no statistics of its inputs, so they are measured again.

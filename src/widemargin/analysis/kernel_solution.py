@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from widemargin._typing import FloatArray
+from widemargin.analysis.hyperplane import AT_BOUND
 from widemargin.analysis.planes import nu_factor, scaled_intercepts
 from widemargin.analysis.subject import Subject
 from widemargin.svm.problem import Problem, certify
@@ -62,7 +63,8 @@ class KernelSolution:
     def violation(self) -> float:
         """By how much a condition (3.29) is missed: α < U needs r ≤ 0, and α > 0 needs r ≥ 0."""
         r, alpha = self.residuals, np.abs(self.part_beta)
-        grows, shrinks = r[alpha < self.part.upper], -r[alpha > 0]
+        below = alpha < self.part.upper * (1.0 - AT_BOUND)
+        grows, shrinks = r[below], -r[alpha > 0]
         return max(0.0, float(grows.max(initial=0.0)), float(shrinks.max(initial=0.0)))
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -36,17 +37,28 @@ def hyperplanes_of(
     """`hyperplanes`, with a norm of NaN for machines of more support vectors than this."""
     check_is_fitted(model)
     model, y = chosen_machine(model), np.asarray(y)
+    if not isinstance(model, PLANAR):
+        raise TypeError(f"{type(model).__name__} is no classifier with a hyperplane w·Φ(x) + b")
     _check_classes(model, y)
     if isinstance(model, KernelClassifier):
         training = X_train is None
-        return list(_of_kernel_classifier(model, X, y, sample_weight, training, max_support))
-    if isinstance(model, KernelPerceptron):
-        return list(_of_kernel_perceptron(model, X, y, max_support))
-    if isinstance(model, LinearSVC):
-        return list(_of_linear_svc(model, X, y, sample_weight, X if X_train is None else X_train))
-    if isinstance(model, LinearClassifier):
-        return list(_of_linear_classifier(model, X, y))
-    raise TypeError(f"{type(model).__name__} is no classifier with a hyperplane w·Φ(x) + b")
+        found = _of_kernel_classifier(model, X, y, sample_weight, training, max_support)
+    elif isinstance(model, KernelPerceptron):
+        found = _of_kernel_perceptron(model, X, y, max_support)
+    elif isinstance(model, LinearSVC):
+        found = _of_linear_svc(model, X, y, sample_weight, X if X_train is None else X_train)
+    else:
+        found = _of_linear_classifier(model, X, y)
+    if sample_weight is None:
+        return list(found)
+    return [_some(plane, np.asarray(sample_weight)[plane.rows] > 0) for plane in found]
+
+
+def _some(plane: Hyperplane, chosen: Any) -> Hyperplane:
+    """The same plane on fewer rows."""
+    names = ("rows", "y", "f", "alpha", "upper")
+    known = {name: getattr(plane, name) for name in names}
+    return replace(plane, **{k: None if v is None else v[chosen] for k, v in known.items()})
 
 
 def chosen_machine(model: Any) -> Any:

@@ -29,7 +29,7 @@ __all__ = [
 HOLDS, FAILS, INAPPLICABLE = "holds", "does not hold", "does not apply"
 MARKS = {HOLDS: "✓", FAILS: "✗", INAPPLICABLE: "–"}
 COLOURS = {HOLDS: "#1a7f37", FAILS: "#cf222e", INAPPLICABLE: "#6e7781"}
-WIDTH, NAME_WIDTH = 100, 22
+WIDTH, NAME_WIDTH = 100, 23
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ class Subject:
         if self.sample_weight is not None:
             every = every[self.sample_weight > 0]
         self.rows: IntArray = every
+        self.counted = len(every)  # rows with a weight
         if len(every) > max_rows:
             self.rows = np.sort(np.random.default_rng(0).choice(every, max_rows, replace=False))
         self.sampled = len(self.rows) < len(every)
