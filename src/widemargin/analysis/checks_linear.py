@@ -31,6 +31,8 @@ def gap(subject: Subject) -> Outcome:
     worst, among = _worst(_solutions(subject))
     tol, relative = float(subject.model.tol), worst.relative_gap
     source = "" if worst.recorded_beta else ", D from solving the dual again"
+    if relative > SLACK * tol and not subject.model.converged_:
+        source += f"; the fit stopped early (stop_reason_={subject.model.stop_reason_!r})"
     return decided(
         relative <= SLACK * tol,
         f"P = {number(worst.primal)}, D = {number(worst.dual)}: relative gap {number(relative)}, "

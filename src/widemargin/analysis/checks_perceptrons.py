@@ -96,8 +96,6 @@ def _not_plain(subject: Subject) -> str | None:
     model = subject.model
     if not all(plane.separates for plane in subject.planes):
         return "the bound is for rows that a hyperplane separates, and this one does not"
-    if not model.converged_ and isinstance(model, MarginPerceptron):
-        return "the margin perceptron did not converge"
     if subject.weights is not None:
         return "weights make the steps of the examples differ"
     if getattr(model, "average", False):
@@ -108,6 +106,8 @@ def _not_plain(subject: Subject) -> str | None:
         return "weight decay changes the weights at every example"
     if isinstance(model, MarginPerceptron) and model.schedule != "constant":
         return f"schedule={model.schedule!r}: (8.23) has a constant step"
+    if isinstance(model, MarginPerceptron) and not model.converged_:
+        return "the margin perceptron did not converge"
     if subject.sampled:
         return subject.all_rows
     return None

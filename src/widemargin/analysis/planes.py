@@ -56,9 +56,14 @@ def hyperplanes_of(
 
 def _some(plane: Hyperplane, chosen: Any) -> Hyperplane:
     """The same plane on fewer rows."""
-    names = ("rows", "y", "f", "alpha", "upper")
-    known = {name: getattr(plane, name) for name in names}
-    return replace(plane, **{k: None if v is None else v[chosen] for k, v in known.items()})
+    return replace(
+        plane,
+        rows=plane.rows[chosen],
+        y=plane.y[chosen],
+        f=plane.f[chosen],
+        alpha=None if plane.alpha is None else plane.alpha[chosen],
+        upper=None if plane.upper is None else plane.upper[chosen],
+    )
 
 
 def chosen_machine(model: Any) -> Any:
@@ -128,7 +133,7 @@ def _of_kernel_classifier(
     intercepts = scaled_intercepts(model)
     explicit: Any = model.coef_ if model.kernel == "linear" else [None] * len(tasks)
     names = [name for name, _ in _sides(model.classes_, y)]
-    if len(tasks) != len(names):
+    if len(model.classes_) > 2 and not model._one_against_rest:
         names = [f"{model.classes_[i]} against {model.classes_[j]}" for i, j in model._pairs]
     scale = 1.0 if model.feature_scale_ is None else model.feature_scale_
     for k, (task, coef) in enumerate(zip(tasks, coefs, strict=True)):
