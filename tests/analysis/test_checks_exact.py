@@ -62,15 +62,17 @@ def test_linear_regression(loss):
 
 def test_a_linear_machine_with_dual_variables_of_its_own():
     """`support_` and `dual_coef_` are used where a model has them, and a change is noticed."""
-    model = LinearSVC(loss="hinge", warm_start=True).fit(X, Y)
+    weights = random.integers(0, 3, size=len(X)).astype(float)
+    model = LinearSVC(loss="hinge", warm_start=True).fit(X, Y, sample_weight=weights)
     (beta,) = model._last_solution[1]
-    model.support_ = np.flatnonzero(beta)
-    model.dual_coef_ = beta[None, model.support_]
-    found = certificate(model, X, Y)
+    rows = np.flatnonzero(weights)
+    model.support_ = rows[beta != 0]
+    model.dual_coef_ = beta[None, beta != 0]
+    found = certificate(model, X, Y, sample_weight=weights)
     assert found.holds, str(found)
     assert "solving" not in found["primal and dual"].text
     model.dual_coef_ = 0.5 * model.dual_coef_
-    assert "primal and dual" in certificate(model, X, Y).broken
+    assert "primal and dual" in certificate(model, X, Y, sample_weight=weights).broken
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])

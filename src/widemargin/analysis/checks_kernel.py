@@ -21,6 +21,7 @@ from widemargin.svm import NuSVC, NuSVR, OneClassSVM
 from widemargin.svm.machine import KernelMachine
 
 EIGENVALUE_ROWS = 500  # of whose matrix all eigenvalues are computed
+RECORDED = 1e-4  # relative, by which a recorded objective may differ: solvers work in float32
 SLACK = 1.05  # times tol: what else rounding and the place of the bias may add
 OTHER_ROWS = "X does not have the rows that the machine was trained on"
 
@@ -120,9 +121,9 @@ def recorded(subject: Subject) -> Outcome:
     if not np.all(np.isfinite(noted)) or len(noted) != len(solutions):
         return inapplicable("the objective was not measured in fit")
     dual = np.array([s.dual for s in solutions])
-    apart = np.abs(dual - noted) / np.array([max(s.allowed_gap, 1e-300) for s in solutions])
-    place, most = worst(apart)
-    good = most <= float(subject.model.tol)
+    sizes = [s.squared_norm + abs(s.dual) + 1e-300 for s in solutions]
+    place, most = worst(np.abs(dual - noted) / np.array(sizes))
+    good = most <= RECORDED
     text = f"dual_objective_ {number(noted[place])}, recomputed {number(dual[place])}"
     return decided(good, text + _among(subject, place, len(solutions)), difference=most)
 

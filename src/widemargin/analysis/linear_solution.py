@@ -78,7 +78,7 @@ def linear_solutions(subject: Subject) -> list[LinearSolution]:
         options = LinearOptions(tol=BOUND_TOLERANCE)
     found = []
     for k, (problem, (w, b)) in enumerate(zip(problems, points, strict=True)):
-        beta = _recorded_beta(model, k, problem)
+        beta = _recorded_beta(subject, k, problem)
         known = beta is not None
         if beta is None:
             with interrupt_flag() as interrupted:
@@ -123,18 +123,14 @@ def _of_stochastic(subject: Subject) -> tuple[list[Problem], list[tuple[FloatArr
     return problems, points  # type: ignore[return-value]
 
 
-def _recorded_beta(model: Any, k: int, problem: Problem) -> FloatArray | None:
-    """β of all examples from `support_` and `dual_coef_`, if the model has them."""
+def _recorded_beta(subject: Subject, k: int, problem: Problem) -> FloatArray | None:
+    """β of the examples of a problem from `support_` and `dual_coef_`, if the model has them."""
+    model = subject.model
     coef, support = getattr(model, "dual_coef_", None), getattr(model, "support_", None)
     if coef is None or support is None or len(problem.shape) > 1:
         return None
-    coef = np.atleast_2d(coef)
-    if (
-        k >= len(coef)
-        or coef.shape[1] != len(support)
-        or np.max(support, initial=-1) >= len(problem.c)
-    ):
+    if np.max(support, initial=-1) >= subject.count:
         return None
-    beta = np.zeros(problem.shape)
-    beta[support] = coef[k]
-    return beta
+    beta = np.zeros(subject.count)
+    beta[support] = np.atleast_2d(coef)[k]
+    return beta if subject.weights is None else beta[subject.weights > 0]
