@@ -58,6 +58,7 @@ ORDER = (
     "support vectors",
     "nu",
     "votes",
+    "output layer is an SVM",
     "gates",
     "experts",
     "ensemble",

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.analysis.hidden_layer import hidden_layer_svm
 from widemargin.analysis.report import Outcome, check, decided, holds, inapplicable, number
 from widemargin.analysis.subject import Subject
 from widemargin.mixtures import (
@@ -95,6 +96,26 @@ def hinge(subject: Subject) -> Outcome:
     hinge, errors = np.maximum(0.0, beta - y * f) / beta, (f > 0) != (y > 0)
     text = f"{number(errors.sum())} errors ≤ Σ ξ/β = {number(hinge.sum())}"
     return decided(np.all(hinge >= errors), text, errors=int(errors.sum()), slack=hinge.sum())
+
+
+@check(
+    "output layer is an SVM",
+    "Theorem 8.4",
+    lambda m: isinstance(m, MLPClassifier) and m.loss == "margin" and m.n_layers_ == 3,
+)
+def output_layer(subject: Subject) -> Outcome:
+    """The cost of (w, b) against that of the SVM of the hidden outputs."""
+    if not subject.two_classes:
+        return inapplicable("it is about one output")
+    if subject.sampled:
+        return inapplicable(subject.all_rows)
+    found = hidden_layer_svm(subject.model, subject.X, subject.y, subject.sample_weight, units=())
+    cost, optimum, excess = found.output.cost, found.output.optimum, found.output.excess
+    text = f"the output layer costs {number(cost)}, the SVM of the hidden outputs {number(optimum)}"
+    values = {"cost": cost, "optimum": optimum, "excess": excess}
+    if not found.output_holds:
+        return inapplicable(f"{text}: training stopped before a minimum of (8.28)", **values)
+    return holds(text, **values)
 
 
 @check("votes", "(8.33)", CommitteeClassifier)

@@ -296,13 +296,24 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
             return most
         return min(most, max(SMALLEST_BATCH, len(examples.order) // STEPS_PER_EPOCH))
 
+    def _decayed(self, steps: Steps, examples: Examples) -> Steps:
+        """The steps with the decay that depends on the size of the table."""
+        if examples.online:
+            return steps
+        inputs = min(examples.X.shape[1], MANY_INPUTS)
+        rows = max(len(examples.order), FEW_ROWS)
+        decay = self.weight_decay * inputs / (len(self.classes_) * rows)
+        return replace(steps, mu=steps.mu + decay, nu=steps.nu + decay)
+
+    def _objective_decays(self, examples: Examples) -> tuple[float, float]:
+        """ν and μ of (8.10), for these training examples."""
+        full = self.solver == "lbfgs"
+        steps = self._full_batch(examples) if full else self._steps(examples)
+        steps = self._decayed(steps, examples)
+        return steps.nu, steps.mu
+
     def _learner_arguments(self, examples: Examples, steps: Steps, resume: bool) -> Arguments:
-        if not examples.online:
-            inputs = min(examples.X.shape[1], MANY_INPUTS)
-            rows = max(len(examples.order), FEW_ROWS)
-            decay = self.weight_decay * inputs / (len(self.classes_) * rows)
-            steps = replace(steps, mu=steps.mu + decay, nu=steps.nu + decay)
-        return super()._learner_arguments(examples, steps, resume)
+        return super()._learner_arguments(examples, self._decayed(steps, examples), resume)
 
     def _needed_epochs(self) -> float | None:
         return 0.0 if self.weight_decay else super()._needed_epochs()

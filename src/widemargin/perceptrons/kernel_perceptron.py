@@ -11,7 +11,7 @@ where R is the radius of the smallest ball around the examples in the feature sp
 """
 
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,6 +100,10 @@ class KernelPerceptron(IterativeClassifier):
         Whether to print one line per epoch.
     random_state : int, RandomState instance or None, default=None
         Seeds the order of the examples and the choice of held-out examples.
+    max_updates : int or None, default=None
+        Updates after which `fit` stops; None means any number. The count is exact for two classes.
+        With more, the last example may update several of the machines. Without ``tol=None``,
+        the pocket may return an earlier state, and `n_updates_` is then its own.
 
     Attributes
     ----------
@@ -147,6 +151,7 @@ class KernelPerceptron(IterativeClassifier):
         "radius": [Interval(Real, 0, None, closed="left"), None],
         "fit_intercept": ["boolean"],
         "scaling": SCALING_CONSTRAINT,
+        "max_updates": [Interval(Integral, 1, None, closed="left"), None],
     }
     _fixed_parameters: ClassVar[tuple[str, ...]] = (
         "kernel",
@@ -183,6 +188,7 @@ class KernelPerceptron(IterativeClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         random_state: ArrayLike = None,
+        max_updates: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -203,6 +209,7 @@ class KernelPerceptron(IterativeClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+        self.max_updates = max_updates
 
     def _learner(self, examples: Examples, *, resume: bool) -> KernelLearner:
         X = examples.X

@@ -9,7 +9,7 @@ which is stochastic gradient on the criterion :math:`|\beta - y f(x)|_+` (Algori
 number of updates control the margin ρ = 2β/‖w‖ (Theorems 8.2 and 8.3).
 """
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -91,6 +91,10 @@ class MarginPerceptron(LinearClassifier):
         Whether to print one line per epoch.
     random_state : int, RandomState instance or None, default=None
         Seeds the order of the examples and the choice of held-out examples.
+    max_updates : int or None, default=None
+        Updates after which `fit` stops; None means any number. The count is exact for two classes.
+        With more, the last example may update several of the machines. `geometric_margin_` is then
+        at least `widemargin.theory.margin_bound` of this number (Theorem 8.3).
 
     Attributes
     ----------
@@ -136,6 +140,7 @@ class MarginPerceptron(LinearClassifier):
         "schedule": [StrOptions(set(SCHEDULES))],
         "decay": [Interval(Real, 0, None, closed="left")],
         "power_t": [Interval(Real, 0, None, closed="left")],
+        "max_updates": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -162,6 +167,7 @@ class MarginPerceptron(LinearClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: ArrayLike = None,
+        max_updates: int | None = None,
     ) -> None:
         self.margin = margin
         self.learning_rate = learning_rate
@@ -184,6 +190,7 @@ class MarginPerceptron(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+        self.max_updates = max_updates
 
     def _criterion(self) -> criteria.Criterion:
         return criteria.Margin(self.margin)

@@ -9,7 +9,7 @@ which is stochastic gradient on the criterion :math:`|-y f(x)|_+` (Algorithm 3.1
 margin, so λ only scales the weights. `widemargin.perceptrons.pocket` keeps the best of them.
 """
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -96,6 +96,10 @@ class Perceptron(LinearClassifier):
         `PolynomialFeatures` (degree 2), `RBFSampler` or `Nystroem` (500 components).
     time_limit : float or None, default=None
         Seconds after which training stops.
+    max_updates : int or None, default=None
+        Updates after which `fit` stops; None means any number. The count is exact for two classes.
+        With more, the last example may update several of the machines. Without ``tol=None``,
+        the pocket may return earlier weights, and `n_updates_` is then theirs.
 
     Attributes
     ----------
@@ -113,7 +117,8 @@ class Perceptron(LinearClassifier):
     converged_ : bool
         Whether the last epoch made no mistake.
     stop_reason_ : str
-        "no_update", "tol", "early_stopping", "max_iter", "time_limit", "interrupted", "callback".
+        "no_update", "tol", "early_stopping", "max_iter", "max_updates", "time_limit",
+        "interrupted", "callback".
     history_ : list of dict
         One record per epoch: updates, criterion and error (each example measured just before its
         own update), training error (of the epoch's candidate for the pocket), validation criterion
@@ -164,6 +169,7 @@ class Perceptron(LinearClassifier):
         "alpha": [Interval(Real, 0, None, closed="left")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "eta0": [Interval(Real, 0, None, closed="neither")],
+        "max_updates": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -189,6 +195,7 @@ class Perceptron(LinearClassifier):
         scaling: str | None = None,
         feature_map: Any = None,
         time_limit: float | None = None,
+        max_updates: int | None = None,
     ) -> None:
         self.penalty = penalty
         self.alpha = alpha
@@ -210,6 +217,7 @@ class Perceptron(LinearClassifier):
         self.scaling = scaling
         self.feature_map = feature_map
         self.time_limit = time_limit
+        self.max_updates = max_updates
 
     def _criterion(self) -> criteria.Criterion:
         return criteria.Perceptron()

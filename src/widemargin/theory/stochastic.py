@@ -5,9 +5,12 @@ of the visited example if it is within the margin (8.17). An epoch is L visits. 
 (`rate`) and μ the weight decay (`mu`).
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["bound_epochs", "decay_epochs", "halving_epochs"]
+__all__ = ["NetworkEpochs", "bound_epochs", "decay_epochs", "halving_epochs", "network_epochs"]
 
 SMALL = 1e-5  # of Lλμ, below which a series is more precise
 
@@ -74,3 +77,64 @@ def bound_epochs(n_examples: int, rate: float, mu: float) -> float:
     else:
         left = 1.0 + np.expm1(visits * np.log1p(-step)) / total
     return float(np.log(left) / (visits * np.log1p(-step)))
+
+
+class NetworkEpochs(NamedTuple):
+    """Epochs of the output layer and of the hidden units, for `network_epochs`."""
+
+    output: float
+    hidden: float
+
+    @property
+    def needed(self) -> float:
+        """Epochs until both are done."""
+        return max(self.output, self.hidden)
+
+
+def network_epochs(
+    n_examples: int,
+    rate: float,
+    mu: float,
+    nu: float,
+    *,
+    hidden_rate: float | None = None,
+    batch: int = 1,
+    epochs: Callable[[int, float, float], float] = decay_epochs,
+) -> NetworkEpochs:
+    r"""Theorem 8.1 for an MLP with the weight decays μ and ν of (8.10) (thesis, 8.5.4).
+
+    A step multiplies the output weights by :math:`1 - \lambda\mu` and those of the hidden units by
+    :math:`1 - \lambda'\nu`. So by (8.30) each example's coefficient in :math:`v_n` decays as (8.17)
+    says, with ν in the place of μ, and grows by :math:`\lambda'\nu |w_n|` per visit towards its
+    bound :math:`|w_n|/L`. The slower layer determines how long training takes. A step on a batch
+    of B examples decays once, so that an epoch has L/B decays.
+
+    Parameters
+    ----------
+    n_examples : int
+        L.
+    rate : float
+        λ of the output layer.
+    mu, nu : float
+        Weight decays of the output layer and of the hidden units. A layer without one needs no
+        epochs for it.
+    hidden_rate : float, optional
+        λ' of the hidden units; by default λ.
+    batch : int, default=1
+        B.
+    epochs : callable, default=decay_epochs
+        What is counted: `decay_epochs`, `halving_epochs` or `bound_epochs`.
+
+    Returns
+    -------
+    NetworkEpochs
+
+    Examples
+    --------
+    >>> found = network_epochs(n_examples=10_000, rate=0.01, mu=1e-3, nu=1e-4)
+    >>> round(found.output), round(found.hidden), round(found.needed)
+    (10, 100, 100)
+    """
+    steps, slow = -(-n_examples // batch), rate if hidden_rate is None else hidden_rate
+    output = epochs(steps, rate, mu) if mu else 0.0
+    return NetworkEpochs(output, epochs(steps, slow, nu) if nu else 0.0)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from widemargin.training.loop import Epochs
 
 __all__ = [
+    "CountedLearner",
     "Ending",
     "Halted",
     "Learner",
@@ -75,6 +76,12 @@ class StochasticLearner(Learner, Protocol):
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         """Trains on these examples, one after the other, in place."""
+
+
+class CountedLearner(StochasticLearner, Protocol):
+    """A learner whose visits can be undone, so that training can stop at a number of updates."""
+
+    state: Any  # all that `visit` changes
 
 
 @runtime_checkable

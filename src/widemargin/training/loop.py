@@ -7,6 +7,7 @@ learning rates, stopping rules, Ctrl-C and time limits, history, callbacks.
 
 import threading
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from widemargin._typing import IntArray
 from widemargin.schedules import Schedule
 from widemargin.training.control import interrupt_flag
 from widemargin.training.learner import (
+    CountedLearner,
     Ending,
     Halted,
     Learner,
@@ -42,6 +44,7 @@ __all__ = [
     "Tally",
     "epoch_order",
     "run_epoch",
+    "run_updates",
     "train",
 ]
 
@@ -64,6 +67,7 @@ class Plan:
 
     max_iter: int
     rate: Schedule
+    max_updates: int | None = None  # of this call; needs a `CountedLearner`
     decay: bool = False  # weight decay changes the weights even in an epoch without updates
     needed: float = 0.0  # epochs before which `tol` does not stop (Theorem 8.1)
     seed: int | None = None  # None: examples are visited in the order given
@@ -182,7 +186,7 @@ class Epochs:
     ) -> None:
         self.estimator, self.learner, self.plan = estimator, learner, plan
         self.context, self.hook_arguments = context, hook_arguments or {}
-        self.outcome, self.open = Outcome(), False
+        self.outcome, self.open, self._updates = Outcome(), False, 0
         self._interrupted, self._patience = interrupted, _Patience(plan)
         self._start, self._closing = now(), 0.0  # seconds that the end of an epoch takes
         self._best_state: Any = None
@@ -195,6 +199,12 @@ class Epochs:
     def _out_of_time(self) -> bool:
         """Whether the time that is left is needed to end the epoch."""
         return now() + self._closing > self.plan.limit.last_work
+
+    @property
+    def updates_left(self) -> int | None:
+        """Updates until `max_updates`, 0 or less once it is reached; None without this rule."""
+        most = self.plan.max_updates
+        return None if most is None else most - self._updates
 
     def begin(self) -> None:
         """Opens the next epoch, unless one is open."""
@@ -216,6 +226,8 @@ class Epochs:
         begun, epoch = now(), plan.first_epoch + outcome.n_iter
         complete = first_row + visited == len(learner.order)
         outcome.n_iter += complete
+        self._updates += tally.updates
+        spent = self.updates_left is not None and self.updates_left <= 0
         outcome.rows_done = 0 if complete else first_row + visited
 
         record = epoch_record(learner, tally, epoch, visited, rate)
@@ -236,6 +248,7 @@ class Epochs:
             self._best_state = None  # the weights with which no example is wrong
         reason = (
             ("interrupted" if self._interrupted.is_set() else None)
+            or ("max_updates" if spent else None)
             or ("time_limit" if not complete or self._out_of_time() else None)
             or ("callback" if stopped else None)
             or ("no_update" if finished else None)
@@ -298,7 +311,11 @@ def _visit_epochs(learner: Any, plan: Plan, epochs: Epochs) -> None:
             return plan.rate_after(epoch, done + visited, count)
 
         try:
-            tally, visited = run_epoch(learner, order[done:], rate, epochs.stopped)
+            rows, left = order[done:], epochs.updates_left
+            if left is None:
+                tally, visited = run_epoch(learner, rows, rate, epochs.stopped)
+            else:
+                tally, visited = run_updates(learner, rows, rate, epochs.stopped, left)
         except Halted as halt:
             if not epochs.outcome.history:
                 raise
@@ -349,3 +366,25 @@ def run_epoch(
             return tally, first  # never before the first call: every record has examples
         tally += learner.visit(order[first : first + learner.rows_per_call], rate(first))
     return tally, len(order)
+
+
+def run_updates(
+    learner: CountedLearner,
+    order: IntArray,
+    rate: Callable[[int], float],
+    stopped: Callable[[], bool],
+    most: int,
+) -> tuple[Tally, int]:
+    """As `run_epoch`, until there were `most` updates: exactly, if an example makes at most one.
+
+    A call that makes too many is undone and repeated with half of its examples.
+    """
+    tally, first, size = Tally(0, 0.0, 0.0, 0.0), 0, learner.rows_per_call
+    while first < len(order) and tally.updates < most and not (first and stopped()):
+        size, before = min(size, len(order) - first), deepcopy(learner.state)
+        found = learner.visit(order[first : first + size], rate(first))
+        if size > 1 and tally.updates + found.updates > most:
+            learner.state, size = before, size // 2
+            continue
+        tally, first = tally + found, first + size
+    return tally, first

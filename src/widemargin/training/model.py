@@ -211,6 +211,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
         needed = self._needed_epochs()
         plan = Plan(
             max_iter=epochs,
+            max_updates=getattr(self, "max_updates", None),
             rate=self._schedule(epochs),
             decay=needed is not None,
             needed=needed or 0.0,
