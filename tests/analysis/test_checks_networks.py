@@ -8,7 +8,7 @@ import pytest
 from widemargin import MLPClassifier, SimpleMLPClassifier
 from widemargin.analysis import certificate
 
-X = np.random.default_rng(0).normal(size=(200, 2))
+X = np.random.default_rng(0).normal(size=(300, 2))
 Y = X[:, 0] * X[:, 1] > 0
 
 
