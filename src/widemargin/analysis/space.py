@@ -83,7 +83,8 @@ class FeatureSpace:
         alpha = ball.alpha[used]
         to_centre = self.kernel(self.inputs, some[used]) @ alpha
         squared = alpha @ self.kernel(some[used], some[used]) @ alpha
-        return float(np.sqrt(np.maximum(diagonal - 2.0 * to_centre + squared, 0.0).max()))
+        found = float(np.sqrt(np.maximum(diagonal - 2.0 * to_centre + squared, 0.0).max()))
+        return min(found, self.largest_norm())  # the ball around the origin holds them too
 
 
 def feature_space(
