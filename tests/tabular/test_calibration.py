@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 from scipy.special import expit, softmax
 
-from widemargin.tabular.calibration import Calibration, log_loss, sharpened, temperature
+from widemargin.tabular.calibration import (
+    Calibration,
+    _PairLikelihood,
+    log_loss,
+    sharpened,
+    temperature,
+)
 
 
 def pairs_of(scores):
@@ -81,3 +88,20 @@ def test_temperature_mends_careful_and_bold_probabilities():
 def test_no_class_is_impossible():
     assert sharpened(np.array([[1.0, 0.0]]), 1.0, 0.01)[0, 1] == pytest.approx(0.005)
     assert np.isfinite(log_loss(np.array([[1.0, 0.0]]), np.array([1])))
+
+
+@pytest.mark.parametrize("K", [3, 6])
+def test_the_gradient_of_the_pairs_is_that_of_differences(K):
+    scores, _, codes = drawn(K, rows=200)
+    shares = np.random.default_rng(1).dirichlet(np.ones(200))
+    minus_likelihood = _PairLikelihood(3.0 * pairs_of(scores), codes, shares, K)
+    for point in np.random.default_rng(2).uniform(-2.0, 2.0, (5, 2)):
+        measured = approx_fprime(point, lambda at: minus_likelihood(at)[0], 1e-6)
+        np.testing.assert_allclose(minus_likelihood(point)[1], measured, atol=1e-5)
+
+
+def test_large_outputs_of_pairs_stay_finite():
+    outputs = np.array([[800.0, -800.0, 0.0], [-800.0, 800.0, 1e-300]])
+    found = Calibration("pairs", 5.0, 5.0).probabilities(outputs, 3)
+    assert np.all(np.isfinite(found))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)

@@ -58,19 +58,47 @@ def test_equal_proportions_differ_as_rarely_as_promised():
     assert theory.two_proportions(10, 20, 100, 200).statistic == 0.0
 
 
-def test_the_claims_of_99_per_cent():
-    """Test errors of Simple MLP, MLP and SVM, as printed; 50,000 and 10,000 test examples."""
+# Test errors of the Simple MLP and of another model, as printed, and the number of test examples.
+CLAIMS_OF_99_PER_CENT = {
+    "thesis, Table 8.1, Forest, SVM": (7.3, 10.5, 50_000),
+    "thesis, Table 8.1, Forest, MLP": (7.3, 8.9, 50_000),
+    "thesis, Table 8.1, Connect-4, SVM and MLP": (10.1, 11.4, 10_000),
+    "report, Table 1, Forest, SVM": (8.5, 10.5, 50_000),
+    "report, Table 1, Forest, MLP": (8.5, 11.1, 50_000),
+    "report, Table 1, Connect-4, SVM and MLP": (10.3, 11.4, 10_000),
+}
 
-    def p(simple, other, n):
-        return theory.two_proportions(simple * n / 100, other * n / 100, n).p_value
 
-    # thesis, Table 8.1
-    assert p(7.3, 8.9, 50_000) < 0.01
-    assert p(7.3, 10.5, 50_000) < 0.01
-    assert p(10.1, 11.4, 10_000) < 0.01
-    # report, Table 1
-    assert p(8.5, 10.5, 50_000) < 0.01
-    assert p(10.3, 11.4, 10_000) == pytest.approx(0.012, abs=5e-4)  # not 99 %, on two sides
+@pytest.mark.parametrize("claim", CLAIMS_OF_99_PER_CENT)
+def test_the_claims_of_99_per_cent(claim):
+    found = theory.published_rates(*CLAIMS_OF_99_PER_CENT[claim])
+    assert found.lowest < found.p_value < found.highest
+    if claim == "report, Table 1, Connect-4, SVM and MLP":
+        assert found.p_value == pytest.approx(0.0124, abs=5e-5)  # not 99 %, on two sides
+        assert found.lowest < 0.01 < found.highest  # rounding can decide it
+        assert found.common_errors == 190  # and so can McNemar's test
+    else:
+        assert found.highest < 0.01
+        assert found.common_errors == 0
+
+
+@given(first=st.integers(1, 60), more=st.integers(1, 60))
+def test_common_errors_that_mcnemar_needs(first, more):
+    """Against the test itself, on predictions with these errors in common."""
+    n = 1000
+    found = theory.published_rates(first / 10, (first + more) / 10, n, level=0.05)
+
+    def p_value(common):
+        y, one, two = predictions(first - common, first + more - common, both=common)
+        return theory.mcnemar(y, one, two).p_value
+
+    if found.common_errors is None:
+        assert p_value(first) >= 0.05
+    else:
+        assert p_value(found.common_errors) < 0.05
+        assert found.common_errors == 0 or p_value(found.common_errors - 1) >= 0.05
+    swapped = theory.published_rates((first + more) / 10, first / 10, n, level=0.05)
+    assert swapped == found
 
 
 def test_bad_input():

@@ -232,6 +232,13 @@ def test_each_mistake_lowers_the_potential(seed, n, d, gamma):
     assert len(values) - 1 <= theory.novikoff_bound(R, rho) / ROUNDING
 
 
+def test_a_mistake_may_raise_the_potential_of_a_vector_that_does_not_separate():
+    """What Yuille's proof assumes is needed: an example on the wrong side of u breaks it."""
+    u, x = np.array([1.0, 0.0]), np.array([-0.8, 0.6])  # y = 1, but u·x < 0
+    before = theory.potential(np.zeros(2), u, radius=1.0, rho=0.5)
+    assert theory.potential(x, u, radius=1.0, rho=0.5) > before - 1.0
+
+
 @given(X=hnp.arrays(float, (5, 3), elements=UNIT))
 @PROPERTY
 def test_radius_is_the_largest_norm(X):

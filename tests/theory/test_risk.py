@@ -4,69 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
+from helpers.probability import DRAWS, violated
 from widemargin import theory
 
-DRAWS = 1000
 SIZES, RATES = st.integers(1, 10**7), st.floats(1e-6, 0.5)
-
-
-def violated(probability, draws=DRAWS):
-    """A fraction of draws that a bound which holds with 1 − η exceeds once in a million runs."""
-    return binom.isf(1e-6, draws, probability) / draws
-
-
-@given(eta=RATES, n=SIZES, spread=st.floats(0.1, 10))
-def test_hoeffding_forwards_and_backwards(eta, n, spread):
-    deviation = theory.hoeffding_deviation(eta, n, spread=spread)
-    assert theory.hoeffding_probability(deviation, n, spread=spread) == pytest.approx(eta)
-
-
-def test_fifteen_thousand_validation_examples_give_one_per_cent():
-    assert theory.hoeffding_deviation(0.1, 15_000) < 0.01
-    assert theory.hoeffding_deviation(0.1, 14_900) > 0.01
-    n = theory.validation_examples(0.01, 0.1)
-    assert theory.hoeffding_deviation(0.1, n) <= 0.01 < theory.hoeffding_deviation(0.1, n - 1)
-
-
-@pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
-@pytest.mark.parametrize("method", ["exact", "hoeffding"])
-def test_intervals_hold_the_error_rate(rate, method):
-    eta, n = 0.1, 300
-    errors = np.random.default_rng(0).binomial(n, rate, size=DRAWS)
-    found = [theory.validation_interval(int(e), n, eta=eta, method=method) for e in errors]
-    missed = np.mean([not one.low <= rate <= one.high for one in found])
-    assert missed <= violated(eta)
-
-
-def test_choosing_among_models_costs():
-    """The best of many useless models looks good; an interval that forgets the choice is wrong."""
-    eta, n, models = 0.1, 200, 50
-    errors = np.random.default_rng(0).binomial(n, 0.5, size=(DRAWS, models)).min(axis=1)
-    free = [theory.validation_interval(int(e), n, eta=eta) for e in errors]
-    paid = [theory.validation_interval(int(e), n, eta=eta, n_choices=models) for e in errors]
-    assert np.mean([one.high < 0.5 for one in free]) > 0.8
-    assert np.mean([one.high < 0.5 for one in paid]) <= violated(eta)
-
-
-def test_exact_intervals_are_inside_those_of_hoeffding():
-    for errors in (0, 3, 150, 299, 300):
-        exact, wide = (
-            theory.validation_interval(errors, 300, method=m) for m in ("exact", "hoeffding")
-        )
-        assert wide.low <= exact.low <= exact.estimate <= exact.high <= wide.high
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [((5, 3), "between 0 and"), ((-1, 3), "between 0 and"), ((0, 0), "positive")],
-)
-def test_impossible_counts_are_refused(arguments, text):
-    with pytest.raises(ValueError, match=text):
-        theory.validation_interval(*arguments)
-    with pytest.raises(ValueError, match="'exact' or 'hoeffding'"):
-        theory.validation_interval(1, 2, method="bayes")
 
 
 @given(h=st.integers(1, 1000), n=st.integers(1, 10**6), eta=RATES, spread=st.floats(0.1, 10))
@@ -94,14 +36,6 @@ def test_theorems_2_3_and_2_4_on_thresholds(n):
     assert np.mean(excess > theory.excess_risk_bound(1, n, eta)) <= violated(2 * eta)
 
 
-def test_the_bound_of_one_function_fails_for_the_best_of_many():
-    """Hoeffding's inequality is not uniform: a set of functions needs its capacity."""
-    random, n, eta = np.random.default_rng(0), 100, 0.1
-    deviations = np.abs(random.binomial(n, 0.5, size=(DRAWS, 200)) / n - 0.5).max(axis=1)
-    assert np.mean(deviations > theory.hoeffding_deviation(eta, n)) > 0.9
-    assert np.mean(deviations > theory.hoeffding_deviation(eta, n, n_choices=200)) <= violated(eta)
-
-
 def test_theorem_2_3_as_printed_claims_too_much_for_a_large_spread():
     """Losses of 0 or τ are τ times errors, so the probability must not depend on the unit."""
     h, n, spread = 1, 60, 50.0
@@ -109,7 +43,9 @@ def test_theorem_2_3_as_printed_claims_too_much_for_a_large_spread():
 
     def printed(deviation, spread):
         exponent = h * (1 + np.log(2 * n / h)) - (deviation - 1 / n) ** 2 * n / spread**2
-        return 4 * np.exp(exponent)
+        found = theory.vc_probability(deviation, h, n, spread=spread, as_printed=True)
+        assert found == pytest.approx(4 * np.exp(exponent))
+        return found
 
     same = [theory.vc_probability(s * deviation, h, n, spread=s) for s in (1.0, spread)]
     assert same[0] == pytest.approx(same[1])
@@ -153,44 +89,54 @@ def test_regularisation_chooses_a_set_of_functions():
     assert all(risks(other)[0] >= risks(w)[0] for other in smaller)
 
 
-# ----------------------------------------------------------------------------- consistency
+def test_the_printed_bounds_differ_for_another_spread_only():
+    for bound in (theory.vc_confidence, theory.excess_risk_bound):
+        assert bound(3, 100, 0.1, as_printed=True) == bound(3, 100, 0.1)
+        right, printed = (bound(3, 100, 0.1, spread=5.0, as_printed=p) for p in (False, True))
+        assert right == pytest.approx(5 * bound(3, 100, 0.1))  # another unit of the loss
+        assert right - printed == pytest.approx(4 / 100)
 
 
-def test_the_minimum_over_thresholds_converges():
-    found = [theory.simulate_thresholds(n, n_samples=200) for n in (10, 100, 1000, 10_000)]
-    assert all(one.argument_holds() for one in found)
-    means = [one.deviation.mean() for one in found]
-    assert np.all(np.diff(means) < 0)
-    assert means[0] / means[-1] == pytest.approx(np.sqrt(1000), rel=0.3)  # as 1 / √L
-    assert np.abs(found[-1].empirical - found[-1].optimum).max() < 0.02
+@given(h=st.integers(1, 100), n=st.integers(1, 10**6), delta=RATES, risk=st.floats(0, 1))
+def test_the_bound_of_the_lecture(h, n, delta, risk):
+    """With C = 1 it is (2.12) without 1/L; as printed, it falls with confidence."""
+    found = theory.lecture_risk_bound(risk, h, n, delta)
+    assert found == pytest.approx(risk + theory.vc_confidence(h, n, delta) - 1 / n)
+    wider = theory.lecture_risk_bound(risk, h, n, delta, constant=2.0)
+    assert wider - risk == pytest.approx(2 * (found - risk))
 
 
-def test_the_deviation_is_the_largest():
-    """Against a fine grid of thresholds, for one sample."""
-    found = theory.simulate_thresholds(40, n_samples=1, noise=0.2, random_state=3)
-    random = np.random.default_rng(3)
-    x = np.sort(random.random(40))
-    positive = (x > 0.4) ^ (random.random(40) < 0.2)
-    grid = np.linspace(0, 1, 100_001)
-    empirical = np.mean((x[None, :] > grid[:, None]) != positive, axis=1)
-    deviation = np.abs(empirical - (0.2 + 0.6 * np.abs(grid - 0.4))).max()
-    assert deviation <= found.deviation[0] <= deviation + 1e-4
-    assert found.empirical[0] == pytest.approx(empirical.min())
-
-
-def test_the_minimum_over_memorisers_does_not():
-    for n in (10, 10_000):
-        found = theory.simulate_memorisers(n)
-        assert np.all(found.empirical == 0)
-        assert np.all(found.expected == found.optimum)
-        assert found.optimum > 0.5
-        assert np.all(found.deviation > 0.5)
-
-
-def test_a_broken_argument_is_noticed():
-    good = theory.simulate_thresholds(50)
-    broken = theory.Consistency(
-        50, good.deviation, good.empirical, good.expected + 3 * good.deviation, good.optimum
+def test_the_bound_of_the_lecture_as_printed():
+    deltas = np.array([0.01, 0.05, 0.1])
+    right, printed = (
+        [theory.lecture_risk_bound(0.1, 3, 1000, d, as_printed=p) for d in deltas]
+        for p in (False, True)
     )
-    assert good.argument_holds()
-    assert not broken.argument_holds()
+    assert np.all(np.diff(right) < 0)
+    assert np.all(np.diff(printed) > 0)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.01, 1.0])
+def test_a_change_of_the_data_changes_the_solution_by_at_most_the_sensitivity(mu):
+    random = np.random.default_rng(0)
+    A = random.normal(size=(6, 3)) * [1.0, 0.1, 0.01]
+    left, values, _ = np.linalg.svd(A, full_matrices=False)
+
+    def solution(b):
+        return np.linalg.solve(A.T @ A + mu * np.eye(3), A.T @ b)
+
+    bound, b = theory.sensitivity(A, mu), random.normal(size=6)
+    for _ in range(100):
+        change = random.normal(size=6)
+        moved = np.linalg.norm(solution(b + change) - solution(b))
+        assert moved <= bound * np.linalg.norm(change) * (1 + 1e-9)
+    worst = left[:, np.argmax(values / (values**2 + mu))]
+    assert np.linalg.norm(solution(b + worst) - solution(b)) == pytest.approx(bound)
+    if mu:
+        assert bound <= 0.5 / np.sqrt(mu)
+
+
+def test_problems_without_a_unique_solution():
+    assert theory.sensitivity([[1.0, 1.0], [1.0, 1.0]]) == np.inf
+    assert theory.sensitivity([[1.0, 1.0]]) == np.inf
+    assert theory.sensitivity([[1.0, 1.0], [1.0, 1.0]], mu=1.0) == pytest.approx(2 / 5)

@@ -171,22 +171,20 @@ def _draw_figure_6_1(
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from widemargin.plots import MarginDisplay, draw_gates
+    from widemargin.plots import GatesDisplay, MarginDisplay
 
     figure, axes = plt.subplots(2, 2, figsize=(10, 10), layout="constrained")
     for axis, row, letter in zip(axes.flat, rows, "abc", strict=False):
         MarginDisplay.from_estimator(models[row["model"]], X, y, ax=axis)
         axis.set_title(f"({letter}) {row['model']}: {row['test_error']:.1f} % errors", fontsize=11)
     mixture = models[rows[-1]["model"]]
-    last = draw_gates(mixture, X, ax=axes.flat[-1])
+    last = GatesDisplay.from_estimator(mixture, X, ax=axes.flat[-1]).ax_
     (left, right), (bottom, top) = last.get_xlim(), last.get_ylim()
     x1, x2 = np.meshgrid(np.linspace(left, right, 200), np.linspace(bottom, top, 200))
     grid = np.column_stack([x1.ravel(), x2.ravel()])
     for expert in mixture.experts_:
         f = expert.decision_function(grid).reshape(x1.shape)
         last.contour(x1, x2, f, levels=[0.0], colors="black", linewidths=1.0, linestyles="dashed")
-    f = mixture.decision_function(grid).reshape(x1.shape)
-    last.contour(x1, x2, f, levels=[0.0], colors="black", linewidths=2.2)
     last.set_title("(d) the gater's choice; dashed: each expert's own line", fontsize=11)
     for axis in axes.flat:
         axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])

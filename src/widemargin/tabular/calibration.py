@@ -10,11 +10,13 @@ Outputs per class have :math:`p_i \propto e^{b f_i}`. The parameters maximise th
 examples that the machines did not see.
 """
 
+from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import log_expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.training.probability import fit_sigmoid, sigmoid
@@ -22,9 +24,10 @@ from widemargin.training.probability import fit_sigmoid, sigmoid
 __all__ = ["Calibration", "log_loss", "sharpened", "temperature"]
 
 MOST_OUTPUTS = 1_000_000  # numbers that a search for two parameters looks at
-MOST_EVALUATIONS = 60
 LEAST_PROBABILITY = 1e-12  # that a loss takes the logarithm of
 RANGE = (-6.0, 6.0)  # of the logarithms of slopes
+FIRST_GUESS = (0.5, 0.5)
+MOST_ITERATIONS = 20
 
 
 class Calibration(NamedTuple):
@@ -51,19 +54,20 @@ class Calibration(NamedTuple):
         some = np.linspace(0, len(codes) - 1, min(few, len(codes))).astype(np.int64)
         outputs, codes = outputs[some], codes[some]
         weights = None if weights is None else weights[some]
-
-        def loss(logarithms: FloatArray) -> float:
-            a, b = np.exp(np.clip(logarithms, *RANGE))
-            logits = cls(kind, float(a), float(b))._logits(outputs, n_classes)
-            own = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
-            return -float(np.average(own, weights=weights))
-
         if kind == "classes":
-            found = minimize_scalar(lambda b: loss(np.array([0.0, b])), bounds=RANGE)
-            return cls(kind, 1.0, float(np.exp(found.x)))
-        options = {"maxfev": MOST_EVALUATIONS, "xatol": 0.02, "fatol": 1e-5}
-        found = minimize(loss, np.array([0.5, 0.5]), method="Nelder-Mead", options=options)
-        a, b = np.exp(np.clip(found.x, *RANGE))
+
+            def loss(logarithm: float) -> float:
+                own = log_softmax(np.exp(logarithm) * outputs, axis=1)
+                return -float(np.average(own[np.arange(len(codes)), codes], weights=weights))
+
+            return cls(kind, 1.0, float(np.exp(minimize_scalar(loss, bounds=RANGE).x)))
+        shares = np.full(len(codes), 1.0) if weights is None else weights
+        pairs = _PairLikelihood(outputs, codes, shares / shares.sum(), n_classes)
+        options = {"ftol": 1e-6, "maxiter": MOST_ITERATIONS}  # a and b may do nearly the same
+        found = minimize(
+            pairs, FIRST_GUESS, jac=True, method="L-BFGS-B", bounds=[RANGE, RANGE], options=options
+        )
+        a, b = np.exp(found.x)
         return cls(kind, float(a), float(b))
 
     def probabilities(self, outputs: FloatArray, n_classes: int) -> FloatArray:
@@ -76,12 +80,54 @@ class Calibration(NamedTuple):
     def _logits(self, outputs: FloatArray, n_classes: int) -> FloatArray:
         if self.kind == "classes":
             return self.second * outputs
-        first, second = np.triu_indices(n_classes, 1)
-        scaled = self.first * outputs
-        sums = np.zeros((n_classes, len(outputs)))
-        np.add.at(sums, first, log_expit(scaled).T)
-        np.add.at(sums, second, log_expit(-scaled).T)
-        return (2.0 * self.second / (n_classes - 1)) * sums.T
+        sums, _ = _class_sums(self.first * outputs, _pair_signs(n_classes))
+        return (2.0 * self.second / (n_classes - 1)) * sums
+
+
+@dataclass(frozen=True, eq=False)
+class _PairLikelihood:
+    """Minus the log likelihood of (log a, log b), with its gradient."""
+
+    outputs: FloatArray  # f_ij, of shape (n, n_pairs)
+    codes: IntArray
+    shares: FloatArray  # weights of the examples, with the sum 1
+    n_classes: int
+
+    def __call__(self, logarithms: FloatArray) -> tuple[float, FloatArray]:
+        a, b = np.exp(logarithms)
+        scale, signs = 2.0 * b / (self.n_classes - 1), _pair_signs(self.n_classes)
+        scaled = a * self.outputs
+        sums, away = _class_sums(scaled, signs)
+        log_p = log_softmax(scale * sums, axis=1)
+        own = np.arange(len(self.codes)), self.codes
+        residual = np.exp(log_p)  # p_i − 1 for the true class, p_i for others
+        residual[own] -= 1.0
+        residual *= self.shares[:, None]
+        # d log σ(s) / d log a = s σ(−s), and for the other class of the pair, −s: −s σ(s)
+        first, second = residual @ np.maximum(signs, 0.0).T, residual @ np.maximum(-signs, 0.0).T
+        in_a = np.sum(scaled * (first * away - second * (1.0 - away)))
+        gradient = scale * np.array([in_a, np.sum(residual * sums)])
+        return -float(self.shares @ log_p[own]), gradient
+
+
+def _pair_signs(n_classes: int) -> FloatArray:
+    """Of shape (n_pairs, n_classes): +1 for the first class of each pair, −1 for the second."""
+    pairs = np.array(list(combinations(range(n_classes), 2)))
+    signs = np.zeros((len(pairs), n_classes))
+    signs[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+    signs[np.arange(len(pairs)), pairs[:, 1]] = -1.0
+    return signs
+
+
+def _class_sums(scaled: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The sum of log σ(±s) over the pairs of each class, and σ(−s) of each pair.
+
+    One exponential serves all: log σ(s) = min(s, 0) − log(1 + e^−|s|), log σ(−s) = log σ(s) − s.
+    """
+    small = np.exp(-np.abs(scaled))
+    log_sigma = np.minimum(scaled, 0.0) - np.log(1.0 + small)
+    sums = log_sigma @ np.abs(signs) - scaled @ np.maximum(-signs, 0.0)
+    return sums, np.where(scaled >= 0.0, small, 1.0) / (1.0 + small)
 
 
 def log_loss(p: FloatArray, codes: IntArray, weights: FloatArray | None = None) -> float:

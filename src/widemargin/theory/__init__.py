@@ -3,10 +3,12 @@
 - `margins`: mistakes, margins and norms of perceptrons and hidden units (Novikoff, Theorems 8.2
   and 8.3).
 - `stochastic`: epochs of stochastic gradient with weight decay (Theorem 8.1).
+- `risk`: empirical and expected risk (Theorems 2.3 and 2.4), structural risk minimisation.
+- `validation`: Hoeffding's inequality and validation examples (2.3.2).
 - `convergence`: the conditions of Theorem 3.2, by model and schedule.
-- `risk`: empirical and expected risk (Hoeffding, Theorems 2.3 and 2.4, validation).
 - `capacity`: labellings and VC dimensions (Definition 2.3, Theorems 3.1 and 3.4).
-- `consistency`: empirical risk minimisation, simulated.
+- `consistency`: empirical risk minimisation, simulated (Theorems 2.1 and 2.2).
+- `curves`: risks against the number of examples and the capacity (Figures 2.1 and 2.2).
 - `comparison`: is one model better than another (McNemar, two proportions)?
 - `ball`: the smallest ball around examples.
 """
@@ -33,11 +35,15 @@ from widemargin.theory.capacity import (
 from widemargin.theory.comparison import (
     McNemar,
     Proportions,
+    PublishedRates,
     mcnemar,
+    published_rates,
     two_proportions,
 )
 from widemargin.theory.consistency import (
     Consistency,
+    distribution_deviation,
+    simulate_exceptions,
     simulate_memorisers,
     simulate_thresholds,
 )
@@ -46,6 +52,12 @@ from widemargin.theory.convergence import (
     Conditions,
     convergence_conditions,
     schedule_condition,
+)
+from widemargin.theory.curves import (
+    CapacityCurve,
+    LearningCurve,
+    capacity_curve,
+    learning_curve,
 )
 from widemargin.theory.margins import (
     hidden_margin_bound,
@@ -59,16 +71,13 @@ from widemargin.theory.margins import (
     unit_updates_bound,
 )
 from widemargin.theory.risk import (
-    Interval,
     StructuralRisk,
     empirical_risk,
     excess_risk_bound,
-    hoeffding_deviation,
-    hoeffding_probability,
+    lecture_risk_bound,
     regularised_risk,
+    sensitivity,
     structural_risk,
-    validation_examples,
-    validation_interval,
     vc_confidence,
     vc_probability,
 )
@@ -79,21 +88,33 @@ from widemargin.theory.stochastic import (
     halving_epochs,
     network_epochs,
 )
+from widemargin.theory.validation import (
+    Interval,
+    hoeffding_deviation,
+    hoeffding_probability,
+    validation_examples,
+    validation_interval,
+)
 
 __all__ = [
     "Ball",
+    "CapacityCurve",
     "CapacityOrder",
     "Condition",
     "Conditions",
     "Consistency",
     "Interval",
+    "LearningCurve",
     "McNemar",
     "NetworkEpochs",
     "Proportions",
+    "PublishedRates",
     "StructuralRisk",
     "bound_epochs",
+    "capacity_curve",
     "convergence_conditions",
     "decay_epochs",
+    "distribution_deviation",
     "empirical_risk",
     "enclosing_ball",
     "excess_risk_bound",
@@ -106,6 +127,8 @@ __all__ = [
     "hyperplane_labellings",
     "interval_labellings",
     "labellings_in_general_position",
+    "learning_curve",
+    "lecture_risk_bound",
     "margin_bound",
     "margin_capacity",
     "mcnemar",
@@ -114,13 +137,16 @@ __all__ = [
     "novikoff_bound",
     "polynomial_capacity",
     "potential",
+    "published_rates",
     "radius",
     "regularised_risk",
     "sauer_bound",
     "schedule_condition",
+    "sensitivity",
     "separable_margin_bound",
     "separable_updates_bound",
     "shattered",
+    "simulate_exceptions",
     "simulate_memorisers",
     "simulate_thresholds",
     "structural_risk",

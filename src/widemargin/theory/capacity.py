@@ -256,12 +256,12 @@ class CapacityOrder:
     source: str
 
 
-#: By transfer function; W weights, N hidden units.
+#: By transfer function; W weights, N hidden units, one hidden layer.
 _ORDERS = {
-    "sign": CapacityOrder("W log W", "W log W", "Maass 1994; Baum and Haussler 1989"),
-    "hardtanh": CapacityOrder("W log W", "W log W", "Bartlett et al. 2019, for one hidden layer"),
-    "relu": CapacityOrder("W log W", "W log W", "Bartlett et al. 2019, for one hidden layer"),
-    "tanh": CapacityOrder("W²", "W² N²", "Koiran and Sontag 1997; Karpinski and Macintyre 1995"),
+    "sign": CapacityOrder("W log W", "W log W", "Sakurai 1993; Baum and Haussler 1989"),
+    "hardtanh": CapacityOrder("W log W", "W log W", "Sakurai 1993; Bartlett et al. 1998"),
+    "relu": CapacityOrder("W log W", "W log W", "Sakurai 1993; Bartlett et al. 1998"),
+    "tanh": CapacityOrder("W log W", "W² N²", "Sakurai 1993; Karpinski and Macintyre 1995"),
 }
 
 
@@ -269,7 +269,10 @@ def mlp_capacity(transfer: str = "tanh") -> CapacityOrder:
     """The order of the VC dimension of MLPs with one hidden layer, W weights and N units.
 
     It is an order and not a number: a bound such as `vc_confidence` cannot be computed from it.
-    "tanh" stands for all sigmoids.
+    "tanh" stands for all sigmoids. The thesis calls their capacity about quadratic in W. That is
+    known to be reached only by networks of many layers (Koiran and Sontag, 1997). With one hidden
+    layer, the known bounds leave a gap: a steep sigmoid is as good as a threshold, which gives
+    W log W, and W² N² is the upper bound.
 
     Examples
     --------

@@ -9,21 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta
 
 from widemargin._typing import ArrayLike, FloatArray
 
 __all__ = [
-    "Interval",
     "StructuralRisk",
     "empirical_risk",
     "excess_risk_bound",
-    "hoeffding_deviation",
-    "hoeffding_probability",
+    "lecture_risk_bound",
     "regularised_risk",
+    "sensitivity",
     "structural_risk",
-    "validation_examples",
-    "validation_interval",
     "vc_confidence",
     "vc_probability",
 ]
@@ -32,10 +28,16 @@ __all__ = [
 def empirical_risk(losses: ArrayLike, sample_weight: ArrayLike = None) -> float:
     r"""The mean loss of examples, :math:`R_L` (2.4).
 
+    If `losses` are those of all values that z can take, and `sample_weight` their probabilities,
+    it is the expected risk :math:`R = E\,Q(z, f)` (2.3). Where the distribution is not known, which
+    is the rule, `validation_interval` says what is known about R.
+
     Examples
     --------
     >>> empirical_risk([1.0, 0.0, 0.0, 1.0])
     0.5
+    >>> empirical_risk([1.0, 0.0], sample_weight=[0.2, 0.8])  # the expected risk
+    0.2
     """
     return float(np.average(losses, weights=sample_weight))
 
@@ -54,110 +56,43 @@ def regularised_risk(losses: ArrayLike, penalty: float, mu: float) -> float:
     return empirical_risk(losses) + mu * penalty
 
 
-# ------------------------------------------------------------------------- one function: Hoeffding
+def sensitivity(A: ArrayLike, mu: float = 0.0) -> float:
+    r"""How much a change of the data can change a solution (Definition 2.4).
 
+    The solution f of :math:`A f = b` in the sense of (2.14),
 
-def hoeffding_probability(deviation: float, n_examples: int, *, spread: float = 1.0) -> float:
-    r"""Bound on :math:`P[|R_L(f) - R(f)| > \epsilon]`: :math:`2 e^{-2 L \epsilon^2/\tau^2}` (2.6).
+    .. math:: \min_f\ \|A f - b\|^2 + \mu \|f\|^2
 
-    The function must not depend on the examples.
-
-    Examples
-    --------
-    >>> round(hoeffding_probability(0.01, 15_000), 3)
-    0.1
-    """
-    return float(min(1.0, 2.0 * np.exp(-2.0 * n_examples * (deviation / spread) ** 2)))
-
-
-def hoeffding_deviation(
-    eta: float, n_examples: int, *, spread: float = 1.0, n_choices: int = 1
-) -> float:
-    r"""How far the risk on validation examples may be from R, with probability 1 − η (2.3.2).
-
-    .. math:: |R(f) - \tilde R(f)| \le \tau \sqrt{\frac{\log(2M/\eta)}{2 \tilde L}}
-
-    where :math:`\tilde L` is the number of *validation* examples (the thesis prints L). If f is the
-    best of M functions on these examples (`n_choices`), the bound must hold for all M at once,
-    which costs log M.
-
-    Examples
-    --------
-    >>> round(hoeffding_deviation(0.1, 15_000), 4)
-    0.01
-    >>> round(hoeffding_deviation(0.1, 15_000, n_choices=100), 4)
-    0.0159
-    """
-    return float(spread * np.sqrt(np.log(2.0 * n_choices / eta) / (2.0 * n_examples)))
-
-
-def validation_examples(deviation: float, eta: float, *, n_choices: int = 1) -> int:
-    r"""How many validation examples make `hoeffding_deviation` at most this, for counted errors.
-
-    Examples
-    --------
-    >>> validation_examples(0.01, 0.1)
-    14979
-    """
-    return int(np.ceil(np.log(2.0 * n_choices / eta) / (2.0 * deviation**2)))
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and the interval that holds the true value with probability 1 − η."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-def validation_interval(
-    n_errors: int,
-    n_examples: int,
-    *,
-    eta: float = 0.05,
-    n_choices: int = 1,
-    method: str = "exact",
-) -> Interval:
-    r"""An interval for the expected error rate from errors on validation examples.
+    is a linear function of b. A change of b by δ changes it by at most
+    :math:`\|\delta\| \max_i s_i / (s_i^2 + \mu)`, where :math:`s_i` are the singular values of A.
+    Without μ, the problem is not well-posed if a singular value is 0, and ill-posed in practice if
+    one is small. With it, the factor is at most :math:`1/(2\sqrt\mu)`, whatever A is.
 
     Parameters
     ----------
-    n_errors, n_examples : int
-        Errors on examples that had no part in training.
-    eta : float, default=0.05
-        The probability that the interval does not hold the expected error rate.
-    n_choices : int, default=1
-        The number of models of which the one with the fewest of these errors was chosen.
-    method : {"exact", "hoeffding"}, default="exact"
-        "exact" is the interval of Clopper and Pearson, from the binomial distribution. "hoeffding"
-        is that of 2.3.2, which holds for any loss and is wider.
+    A : array-like of shape (n_equations, n_unknowns)
+        The matrix.
+    mu : float, default=0.0
+        μ.
 
     Returns
     -------
-    Interval
+    float
+        The factor; infinite if there is no unique solution.
 
     Examples
     --------
-    >>> found = validation_interval(150, 10_000)
-    >>> round(found.low, 4), found.estimate, round(found.high, 4)
-    (0.0127, 0.015, 0.0176)
+    >>> nearly_singular = [[1.0, 1.0], [1.0, 1.001]]
+    >>> sensitivity(nearly_singular) > 1000, sensitivity(nearly_singular, mu=0.01) < 5
+    (True, True)
     """
-    if not 0 <= n_errors <= n_examples or n_examples < 1:
-        raise ValueError(
-            f"n_errors={n_errors} of n_examples={n_examples}: errors must be between 0 and the "
-            "number of examples, which must be positive"
-        )
-    estimate = n_errors / n_examples
-    if method == "hoeffding":
-        width = hoeffding_deviation(eta, n_examples, n_choices=n_choices)
-        return Interval(estimate, max(0.0, estimate - width), min(1.0, estimate + width))
-    if method != "exact":
-        raise ValueError(f"method={method!r} must be 'exact' or 'hoeffding'")
-    tail, right = eta / (2.0 * n_choices), n_examples - n_errors
-    low = beta.ppf(tail, n_errors, right + 1) if n_errors else 0.0
-    high = beta.ppf(1.0 - tail, n_errors + 1, right) if right else 1.0
-    return Interval(estimate, float(low), float(high))
+    A = np.asarray(A, dtype=float)
+    values = np.linalg.svd(A, compute_uv=False)
+    if mu > 0.0:
+        return float(np.max(values / (values**2 + mu)))
+    if len(values) < A.shape[1] or values[-1] <= values[0] * max(A.shape) * np.finfo(float).eps:
+        return np.inf
+    return float(1.0 / values[-1])
 
 
 # -------------------------------------------------------------- all functions: Vapnik-Chervonenkis
@@ -170,7 +105,12 @@ def _log_growth(capacity: float, n_examples: int) -> float:
 
 
 def vc_probability(
-    deviation: float, capacity: float, n_examples: int, *, spread: float = 1.0
+    deviation: float,
+    capacity: float,
+    n_examples: int,
+    *,
+    spread: float = 1.0,
+    as_printed: bool = False,
 ) -> float:
     r"""Bound on :math:`P[\sup_f |R_L(f) - R(f)| > \epsilon]` (Theorem 2.3).
 
@@ -178,7 +118,9 @@ def vc_probability(
               - \left(\tfrac{\epsilon}{\tau} - \tfrac{1}{L}\right)^2 L\right)
 
     The thesis prints :math:`(\epsilon - 1/L)^2 L/\tau^2`, which is the same for τ = 1, and claims
-    too much for τ > 1. The bound is 1 for :math:`\epsilon \le \tau / L`.
+    too much for τ > 1; `as_printed` gives this formula. The bound is 1 for
+    :math:`\epsilon \le \tau / L`. (The thesis also prints the supremum over :math:`F^\star`, the
+    thresholds of Theorem 2.2; it is over F.)
 
     Examples
     --------
@@ -187,21 +129,29 @@ def vc_probability(
     >>> vc_probability(0.1, capacity=3, n_examples=10_000) < 1e-20
     True
     """
-    above = deviation / spread - 1.0 / n_examples
+    above = deviation / spread - (1.0 / spread if as_printed else 1.0) / n_examples
     if above <= 0.0:
         return 1.0
     exponent = np.log(4.0) + _log_growth(capacity, n_examples) - above**2 * n_examples
     return float(np.exp(min(0.0, exponent)))
 
 
-def vc_confidence(capacity: float, n_examples: int, eta: float, *, spread: float = 1.0) -> float:
+def vc_confidence(
+    capacity: float,
+    n_examples: int,
+    eta: float,
+    *,
+    spread: float = 1.0,
+    as_printed: bool = False,
+) -> float:
     r"""How far R and R_L may be apart for any function, with probability 1 − η (2.12).
 
     .. math:: \tau \left(\frac{1}{L} +
               \sqrt{\frac{h (1 + \log(2L/h)) - \log(\eta/4)}{L}}\right)
 
     For h > 2L, where :math:`(2eL/h)^h` no longer bounds the number of ways to label 2L examples,
-    that number is at most :math:`2^{2L}`; the value used here, h = 2L, bounds it.
+    that number is at most :math:`2^{2L}`; the value used here, h = 2L, bounds it. The thesis has
+    1/L where this has τ/L; `as_printed` gives its formula.
 
     Examples
     --------
@@ -209,18 +159,23 @@ def vc_confidence(capacity: float, n_examples: int, eta: float, *, spread: float
     0.0714
     """
     inside = (_log_growth(capacity, n_examples) - np.log(eta / 4.0)) / n_examples
-    return float(spread * (1.0 / n_examples + np.sqrt(inside)))
+    return float((1.0 if as_printed else spread) / n_examples + spread * np.sqrt(inside))
 
 
 def excess_risk_bound(
-    capacity: float, n_examples: int, eta: float, *, spread: float = 1.0
+    capacity: float,
+    n_examples: int,
+    eta: float,
+    *,
+    spread: float = 1.0,
+    as_printed: bool = False,
 ) -> float:
     r"""How much worse than the best function the minimiser of R_L may be (Theorem 2.4, (2.11)).
 
     With probability 1 − 2η, :math:`R(f_L) \le \inf_f R(f) + B`, where B is `vc_confidence`, which
     brings :math:`R(f_L)` to :math:`R_L(f_L) \le R_L(f^*)`, and
     :math:`\tau \sqrt{-\log\eta / (2L)}`, which brings :math:`R_L(f^*)` to :math:`R(f^*)` by
-    Hoeffding's inequality for one side.
+    Hoeffding's inequality for one side. `as_printed` is as in `vc_confidence`.
 
     Examples
     --------
@@ -228,7 +183,52 @@ def excess_risk_bound(
     0.0753
     """
     one_side = spread * np.sqrt(-np.log(eta) / (2.0 * n_examples))
-    return float(vc_confidence(capacity, n_examples, eta, spread=spread) + one_side)
+    return vc_confidence(capacity, n_examples, eta, spread=spread, as_printed=as_printed) + float(
+        one_side
+    )
+
+
+def lecture_risk_bound(
+    empirical_risk: float,
+    capacity: float,
+    n_examples: int,
+    delta: float,
+    *,
+    constant: float = 1.0,
+    as_printed: bool = False,
+) -> float:
+    r"""The bound on the expected risk in Rakotomamonjy's lecture, with probability 1 − δ.
+
+    .. math:: R(h) \le R_{emp}(h) + C \sqrt{\frac{D (\log(2N/D) + 1) + \log(4/\delta)}{N}}
+
+    where D is the capacity, for hyperplanes with a margin `margin_capacity`, and C a constant that
+    the lecture does not give. With C = 1 it is `vc_confidence` without 1/L, and therefore holds
+    for a slightly larger C only. The lecture prints :math:`\log(4\delta)`, so that a bound which
+    may fail more often would be wider; `as_printed` gives this formula.
+
+    Parameters
+    ----------
+    empirical_risk : float
+        :math:`R_{emp}`.
+    capacity : float
+        D.
+    n_examples : int
+        N.
+    delta : float
+        δ.
+    constant : float, default=1.0
+        C.
+    as_printed : bool, default=False
+        Whether to compute the formula with the misprint.
+
+    Examples
+    --------
+    >>> round(lecture_risk_bound(0.1, capacity=55, n_examples=100_000, delta=0.05), 4)
+    0.1714
+    """
+    logarithm = np.log(4.0 * delta if as_printed else 4.0 / delta)
+    inside = (_log_growth(capacity, n_examples) + logarithm) / n_examples
+    return float(empirical_risk + constant * np.sqrt(inside))
 
 
 @dataclass(frozen=True, eq=False)
