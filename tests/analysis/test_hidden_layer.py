@@ -13,6 +13,7 @@ from widemargin import MLPClassifier, NilssonMLPClassifier, SimpleMLPClassifier
 from widemargin.analysis import hidden_layer_svm
 from widemargin.analysis.local_svm import solve_local
 from widemargin.analysis.margin_network import margin_network
+from widemargin.datasets import fetch_connect4, fetch_forest
 
 MU, NU = 1e-4, 1.0  # a large ν keeps units between their kinks
 SEEDS = st.integers(0, 10_000)
@@ -166,6 +167,11 @@ def test_a_trained_network():
         assert unit.bound <= unit.optimum * (1 + 1e-9)
         assert unit.optimum <= unit.cost
         assert unit.kink_residual <= unit.residual * (1 + 1e-9)
+        v, X_hat = model.coefs_[0][:, unit.unit], X[unit.support]
+        combined = unit.coef @ X_hat
+        assert unit.residual == pytest.approx(np.linalg.norm(v - combined) / np.linalg.norm(v))
+        terms = np.abs(unit.coef) @ np.linalg.norm(X_hat, axis=1)
+        assert unit.imbalance == pytest.approx(np.linalg.norm(v - combined) / terms)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "slanted_tanh", "logistic", "relu", "identity"])
@@ -273,3 +279,36 @@ def test_what_it_refuses():
         hidden_layer_svm(simple, X, y)
     with pytest.raises(ValueError, match="no output weights"):
         hidden_layer_svm(SimpleMLPClassifier(n_units=3).fit(X, y), X, y, mu=0.1)
+
+
+# -------------------------------------------------------------------------------------- real tables
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize("fetch", [fetch_forest, fetch_connect4])
+def test_residuals_on_the_tables_of_the_thesis(fetch):
+    """1,000 examples. Costs are within a per cent of J; equations are not said to hold if not."""
+    data = fetch(split="thesis")
+    X, y = data.X_train[:1000].astype(float), data.y_train[:1000]
+    model = network(
+        X,
+        y,
+        5,
+        scaling="standard",
+        solver="sgd",
+        batch_size=1,
+        momentum=0.0,
+        learning_rate="linear",
+        learning_rate_init=0.01,
+        max_iter=300,
+        tol=None,
+        alpha=0.0,
+        weight_decay=1.0,
+    )
+    found = hidden_layer_svm(model, X, y, width=0.1)
+    assert found.output.excess <= 0.01 * found.objective
+    assert max(unit.excess for unit in found.units) <= 0.01 * found.objective
+    assert max(unit.imbalance for unit in found.units) <= 0.05
+    broken = sum("(8.30) does not hold" in line for line in str(found).splitlines())
+    assert broken == sum(not found.unit_holds(unit) for unit in found.units)

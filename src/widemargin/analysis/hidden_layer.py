@@ -131,14 +131,13 @@ def _output(network: MarginNetwork, alpha: FloatArray) -> OutputSVM:
         machine = LocalMachine(w[:0], network.b, alpha, loss, loss)
         if not network.fixed_bias:
             machine = solve_local(network.hidden[:, :0], y, p, c, 0.0)
-        cost, svm_norm, residual = loss, norm, 0.0
+        cost, svm_norm, left = loss, norm, 0.0
     else:
         p = np.full(len(y), beta)
         machine = solve_local(network.hidden, y, p, c, network.mu, start=alpha)
         cost, svm_norm = loss + 0.5 * network.mu * norm**2, float(np.linalg.norm(machine.v))
         left = float(np.linalg.norm(network.mu * w - pull @ network.hidden))
-        terms = alpha @ np.linalg.norm(network.hidden, axis=1)
-        residual = _relative(left, network.mu * norm if network.mu else float(terms))
+    terms = float(alpha @ np.linalg.norm(network.hidden, axis=1))
     with np.errstate(divide="ignore"):
         margins = 2.0 * beta / np.array([norm, svm_norm])
     return OutputSVM(
@@ -148,7 +147,8 @@ def _output(network: MarginNetwork, alpha: FloatArray) -> OutputSVM:
         margin=float(margins[0]),
         svm_margin=float(margins[1]),
         n_support=int(np.sum(alpha > NO_SUPPORT * c)),
-        residual=residual,
+        residual=_relative(left, network.mu * norm or terms),
+        imbalance=_relative(left, terms),
         bias_residual=0.0 if network.fixed_bias else _relative(abs(pull.sum()), alpha.sum()),
     )
 
@@ -159,7 +159,8 @@ def _unit(network: MarginNetwork, alpha: FloatArray, unit: int, width: float) ->
     w, v = float(network.w[unit]), network.V[:, unit]
     pull = w * network.y * alpha * slope
     left = nu * v - pull @ X
-    size = nu * float(np.linalg.norm(v)) if nu else np.abs(pull) @ np.linalg.norm(X, axis=1)
+    terms = float(np.abs(pull) @ np.linalg.norm(X, axis=1))
+    size = nu * float(np.linalg.norm(v)) if nu else terms
     is_support = alpha > NO_SUPPORT * network.c
     kinks = np.flatnonzero(network.near_kinks(unit, width) & is_support)
     support = np.flatnonzero(is_support & (slope > 0.0))
@@ -169,8 +170,9 @@ def _unit(network: MarginNetwork, alpha: FloatArray, unit: int, width: float) ->
         n_at_kink=len(kinks),
         support=support,
         coef=pull[support] / (nu or 1.0),
-        residual=_relative(float(np.linalg.norm(left)), float(size)),
-        kink_residual=_relative(_least(network, alpha, unit, kinks, left), float(size)),
+        residual=_relative(float(np.linalg.norm(left)), size),
+        imbalance=_relative(float(np.linalg.norm(left)), terms),
+        kink_residual=_relative(_least(network, alpha, unit, kinks, left), size),
         bias_residual=_relative(abs(float(pull.sum())), float(np.abs(pull).sum())),
     )
     return _with_local_svm(network, alpha, unit_svm, width)

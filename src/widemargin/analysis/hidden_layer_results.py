@@ -25,6 +25,8 @@ class OutputSVM:
         Examples with α > 0.
     residual : float
         ‖μw − Σ α y Φ‖ relative to ‖μw‖; 0 for a Simple MLP, which does not train w.
+    imbalance : float
+        The same relative to Σ α ‖Φ‖, the sum of the norms of its terms.
     bias_residual : float
         :math:`|\\sum_l \\alpha_l y_l|` relative to Σ α.
     """
@@ -36,6 +38,7 @@ class OutputSVM:
     svm_margin: float
     n_support: int
     residual: float
+    imbalance: float
     bias_residual: float
 
     @property
@@ -60,7 +63,9 @@ class UnitSVM:
         The local support vectors, and their coefficients :math:`w_n y_l \\alpha_l h' / \\nu` in
         v_n; without ν, the same without the division.
     residual : float
-        ‖νv_n − Σ‖ relative to ‖νv_n‖; without ν, relative to the sum of the norms of its terms.
+        ‖νv_n − Σ‖ relative to ‖νv_n‖; without ν, the same as `imbalance`.
+    imbalance : float
+        ‖νv_n − Σ‖ relative to the sum of the norms of the terms of Σ.
     kink_residual : float
         The same if h' may be any number in [0, 1] for examples near a kink.
     bias_residual : float
@@ -79,6 +84,7 @@ class UnitSVM:
     support: IntArray
     coef: FloatArray
     residual: float
+    imbalance: float
     kink_residual: float
     bias_residual: float
     cost: float = np.nan
@@ -148,7 +154,8 @@ class HiddenLayerSVM:
             f"output layer as the SVM of the hidden outputs (8.3): {say[self.output_holds]}",
             f"  cost {output.cost:.6g}, optimum {output.optimum:.6g}; margin {output.margin:.4g}, "
             f"of the SVM {output.svm_margin:.4g}; {output.n_support} support vectors",
-            f"  residuals of (8.7): {output.residual:.2g} (w), {output.bias_residual:.2g} (b)",
+            f"  residuals of (8.7): {output.residual:.2g} (w), {output.bias_residual:.2g} (b); "
+            f"imbalance {output.imbalance:.2g}",
         ]
         if units:
             failed = [unit for unit in units if not self.unit_holds(unit)]
@@ -174,8 +181,8 @@ class HiddenLayerSVM:
     def _why(self, unit: UnitSVM) -> str:
         text = (
             f"  unit {unit.unit}: (8.30) does not hold: residuals {unit.residual:.2g} (v), "
-            f"{unit.bias_residual:.2g} (a)"
+            f"{unit.bias_residual:.2g} (a); imbalance {unit.imbalance:.2g}"
         )
         if unit.n_at_kink:
-            text += f"; {unit.kink_residual:.2g} if h' is free at {unit.n_at_kink} kinks"
+            text += f"; residual {unit.kink_residual:.2g} if h' is free at {unit.n_at_kink} kinks"
         return text

@@ -14,7 +14,8 @@ vi    :math:`\|G\| \le K` for all examples and all :math:`\|\theta\| < E`, for s
 
 (In vi the thesis prints :math:`\|\theta\| > E`, and its text says "for a small norm of θ". As
 printed, weight decay alone would violate it.) Inputs are taken to be bounded, and both classes to
-have examples.
+have examples. The theorem draws examples independently of each other; an epoch in random order
+visits each of them once.
 """
 
 from dataclasses import dataclass
