@@ -232,9 +232,14 @@ MODELS = [
     ),
     ("MixtureOfExpertsClassifier/default", "MixtureOfExpertsClassifier", {}),
     (
+        "MixtureOfExpertsClassifier/tanh_mse",
+        "MixtureOfExpertsClassifier",
+        {**SOFT, **SOFT_STEPS, "criterion": "tanh_mse", "scaling": None, "dtype": "float64"},
+    ),
+    (
         "MixtureOfExpertsClassifier/mse",
         "MixtureOfExpertsClassifier",
-        {**SOFT, **SOFT_STEPS, "criterion": "mse", "scaling": None, "dtype": "float64"},
+        {**SOFT, **SOFT_STEPS, "criterion": "mse"},
     ),
     ("MixtureOfExpertsClassifier/em", "MixtureOfExpertsClassifier", {**SOFT, "solver": "em"}),
     ("MixtureOfExpertsRegressor/default", "MixtureOfExpertsRegressor", {}),

@@ -95,7 +95,8 @@ TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> 
                         std::optional<Experts> experts, const std::string& criterion,
                         double parameter, const std::string& solver, double rate, double momentum,
                         bool nesterov, double beta_1, double beta_2, double epsilon, double mu,
-                        double nu, std::int64_t steps, std::size_t slices, int threads) {
+                        double nu, double dropout, std::uint64_t seed, std::int64_t steps,
+                        std::size_t slices, int threads) {
     const Rows& x = rows.view();
     const Network network = network_of(x, units, transfer, parameters, gemm);
     const auto outputs = static_cast<std::size_t>(units(units.shape(0) - 1));
@@ -123,6 +124,7 @@ TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> 
     }
     require(batch >= 1, "batch must be at least 1");
     require(slices >= 1, "slices must be at least 1");
+    require(dropout >= 0.0 && dropout <= 0.99, "dropout must be at least 0 and at most 0.99");
     require_order(order, x);
     const Standardization s = plain_standardization(x, mean, scale);
     const NetworkPass pass{.order = order.data(),
@@ -141,9 +143,11 @@ TallyTuple network_pass(const RowsHandle& rows, Vector<T> parameters, Vector<T> 
                                     .first = first.data(),
                                     .second = second.data(),
                                     .steps = steps},
+                           .dropout = dropout,
+                           .seed = seed,
                            .slices = slices,
                            .threads = at_most_one_per_cpu(threads)};
-    const bool online = batch == 1 && how == UpdateRule::sgd && momentum == 0.0;
+    const bool online = batch == 1 && how == UpdateRule::sgd && momentum == 0.0 && dropout == 0.0;
     nb::gil_scoped_release release;
     const Tally tally = online ? loops().network_online(x, network, s, pass)
                                : loops().network_batches(x, network, s, pass);
@@ -172,7 +176,7 @@ void bind(nb::module_& m) {
           "gemm"_a, "mean"_a.none(), "scale"_a.none(), "order"_a, "batch"_a, "y"_a, "codes"_a,
           "weights"_a.none(), "error_scale"_a.none(), "experts"_a.none().noconvert(), "criterion"_a,
           "parameter"_a, "solver"_a, "rate"_a, "momentum"_a, "nesterov"_a, "beta_1"_a, "beta_2"_a,
-          "epsilon"_a, "mu"_a, "nu"_a, "steps"_a, "slices"_a, "threads"_a);
+          "epsilon"_a, "mu"_a, "nu"_a, "dropout"_a, "seed"_a, "steps"_a, "slices"_a, "threads"_a);
     m.def("network_outputs", &network_outputs<T>, "rows"_a, "parameters"_a.noconvert(),
           nb::kw_only(), "units"_a, "transfer"_a, "gemm"_a, "mean"_a.none(), "scale"_a.none(),
           "out"_a.noconvert(), "threads"_a);

@@ -196,8 +196,9 @@ def packed(gradient):
     return np.concatenate([np.vstack([V, c]).ravel(), w.ravel(), b])
 
 
-def test_experts():
-    model = mixture()
+@pytest.mark.parametrize("criterion", ["mse", "tanh_mse"])
+def test_experts(criterion):
+    model = mixture(criterion=criterion)
     plain, inputs = reference_of(model), scaled(model)
     sizes = [len(packed(expert.parameters())) for expert in plain.experts]
 
@@ -209,13 +210,24 @@ def test_experts():
                 [first[:-1], part[-N - 1 : -1, None]],
                 [first[-1], part[-1:]],
             )
-        experts, _, _ = soft_mixture.gradients(plain, inputs, Z, "logistic", likelihood=False)
+        experts, _, _ = soft_mixture.gradients(plain, inputs, Z, "logistic", criterion)
         return np.concatenate([packed(one) for one in experts])
 
     start = np.concatenate([packed(expert.parameters()) for expert in plain.experts])
     expected = differences(gradient, start)
     found = whole(expert_hessian(model, X, Z))
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_blocks_of_experts_are_printed_in_7_10():
+    """g_i g_j ∂f_i/∂u_i (∂f_j/∂u_j)^T, of one example."""
+    model = mixture()
+    hessian, gates = expert_hessian(model, X[:1], Z[:1]), model.gates(X[:1])[0]
+    plain, inputs = reference_of(model), scaled(model)[:1]
+    one = np.ones((1, 1))
+    slopes = [packed(mlp.back_propagate(expert, inputs, one)) for expert in plain.experts]
+    expected = gates[0] * gates[2] * np.outer(slopes[0], slopes[2])
+    np.testing.assert_allclose(hessian.block(0, 2), expected, rtol=1e-9, atol=1e-15)
 
 
 def test_gates_decide_how_experts_interact():
@@ -239,5 +251,5 @@ def test_what_has_no_such_hessian():
     with pytest.raises(ValueError, match="3 classes"):
         unit_hessian(many, X, Z)
     for options in ({"criterion": "likelihood"}, {"n_units": 0}):
-        with pytest.raises(ValueError, match="hidden units and criterion='mse'"):
+        with pytest.raises(ValueError, match="hidden units and criterion='mse' or"):
             expert_hessian(mixture(**options), X, Z)

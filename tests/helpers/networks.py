@@ -8,7 +8,7 @@ import numpy as np
 from widemargin import criteria
 from widemargin.inputs.scaling import Scaling
 from widemargin.mlp.network import Architecture, Mixed, NetworkLearner, NetworkState
-from widemargin.reference.mlp import Network, criterion, gradients, outputs, update
+from widemargin.reference.mlp import Network, gradients, kept_units, outputs, update
 from widemargin.training.model import Examples
 
 CRITERIA = {
@@ -95,10 +95,19 @@ def plain_training(network, X, y, q, steps, order, rate, weights=None):
         rows = order[first : first + steps.batch]
         w = None if weights is None else weights[rows]
         relative = None if w is None else w / weights.mean()
-        Q, _ = criterion(q, y[rows], outputs(network, X[rows]))
-        total += Q.sum() if w is None else Q @ w
+        kept = None
+        if steps.dropout:
+            units = [W.shape[1] for W in network.weights[:-1]]
+            kept = [
+                kept_units(steps.dropout, steps.seed, t, k, len(rows), n)
+                for k, n in enumerate(units)
+            ]
+        Q = gradients(network, X[rows], y[rows], q, sample_weight=w, kept=kept)[0]
+        total += Q * len(rows)
         decays = {} if apart else {"mu": steps.mu, "nu": steps.nu}
-        _, found = gradients(network, X[rows], y[rows], q, sample_weight=relative, **decays)
+        _, found = gradients(
+            network, X[rows], y[rows], q, sample_weight=relative, kept=kept, **decays
+        )
         for k, (theta, slope) in enumerate(zip(network.parameters(), found, strict=True)):
             last = k >= len(states) - 2
             decay = 0.0 if k % 2 else steps.mu if last else steps.nu

@@ -28,9 +28,9 @@ def random_targets(rng, count, kind):
     return rng.normal(size=(count, 2))
 
 
-def criterion(kind, likelihood):
-    if not likelihood:
-        return Squares(tanh=kind != "gaussian")
+def criterion(kind, name):
+    if name != "likelihood":
+        return Squares(tanh=name == "tanh_mse")
     return {"logistic": Logistic, "softmax": Softmax}.get(kind, lambda: Gaussian(np.ones(2)))()
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -247,12 +248,12 @@ def test_wrong_tasks(wrong):
 def components(gater):
     """The density of each expert, as the reference has it."""
     ends = np.cumsum(gater.sizes_)
-    arrays = gater.weights_, gater.means_, gater.variances_
+    arrays = gater.weights_, gater.means_, getattr(gater, "covariances_", gater.variances_)
     starts = ends - gater.sizes_
     return [Gaussians(*(a[i:j] for a in arrays)) for i, j in zip(starts, ends, strict=True)]
 
 
-@pytest.mark.parametrize("kind", ["diag", "spherical"])
+@pytest.mark.parametrize("kind", ["diag", "spherical", "full"])
 @pytest.mark.parametrize("scaling", ["standard", None])
 def test_gaussian_densities_and_gates(kind, scaling, monkeypatch):
     monkeypatch.setattr("widemargin.mixtures.gaters.gaussian.DENSITIES_PER_CALL", 64)
@@ -275,8 +276,10 @@ def test_gaussians_far_from_zero():
     assert_allclose(gater.log_density(X + 1e6), near.log_density(X), rtol=1e-5, atol=1e-5)
 
 
-def test_gaussians_go_on_by_em():
-    gater = GaussianGater(2, max_iter=1, scaling=None, random_state=0).fit(X, partition=SIDE)
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_gaussians_go_on_by_em(kind):
+    gater = GaussianGater(2, covariance_type=kind, max_iter=1, scaling=None, random_state=0)
+    gater.fit(X, partition=SIDE)
     starts = components(gater)
     partition = 1 - SIDE
     gater.fit(X, partition=partition)
@@ -286,12 +289,57 @@ def test_gaussians_go_on_by_em():
             assert_allclose(one, other, rtol=1e-6, atol=1e-8)
 
 
-def test_few_and_no_examples():
+def test_densities_of_covariance_matrices():
+    gater = GaussianGater(2, covariance_type="full", scaling=None, random_state=0)
+    gater.fit(X, partition=SIDE)
+    assert gater.covariances_.shape == (4, 3, 3)
+    assert_array_equal(gater.variances_, np.diagonal(gater.covariances_, axis1=1, axis2=2))
+    normals = [
+        weight * multivariate_normal(mean, covariance).pdf(X - X.mean(0))
+        for weight, mean, covariance in zip(
+            gater.weights_, gater.means_, gater.covariances_, strict=True
+        )
+    ]
+    expected = np.column_stack([normals[0] + normals[1], normals[2] + normals[3]])
+    assert_allclose(np.exp(gater.log_density(X)), expected, rtol=1e-9)
+
+
+def test_covariances_that_a_diagonal_cannot_have():
+    """Two thin bands side by side, along a diagonal."""
+    rng = np.random.default_rng(0)
+    bands = rng.normal(size=(400, 2)) @ np.diag([1.0, 0.03]) @ [[1.0, 1.0], [-1.0, 1.0]]
+    side = np.repeat([0, 1], 200)
+    bands[side == 1] += [0.2, -0.2]
+    right = {
+        kind: np.mean(
+            GaussianGater(1, covariance_type=kind, random_state=0)
+            .fit(bands, partition=side)
+            .gates(bands)
+            .argmax(1)
+            == side
+        )
+        for kind in ("diag", "full")
+    }
+    assert right["full"] > 0.98
+    assert right["diag"] < 0.75
+
+
+@pytest.mark.parametrize(("first", "then"), [("diag", "full"), ("full", "diag"), ("full", "full")])
+def test_the_type_of_covariances_may_change(first, then):
+    gater = GaussianGater(2, covariance_type=first, random_state=0).fit(X, partition=SIDE)
+    gater.set_params(covariance_type=then).fit(X, partition=SIDE)
+    assert hasattr(gater, "covariances_") == (then == "full")
+    assert_allclose(gater.gates(X).sum(1), 1)
+
+
+@pytest.mark.parametrize("kind", ["diag", "full"])
+def test_few_and_no_examples(kind):
     """Experts have no more Gaussians than examples; one without examples is never believed."""
     partition = np.zeros(300, dtype=int)
     partition[:3], partition[3] = 1, 2
     outputs = np.zeros((300, 4, 1), dtype=np.float32)
-    gater = GaussianGater(5, random_state=0).fit(X, partition=partition, outputs=outputs)
+    gater = GaussianGater(5, covariance_type=kind, random_state=0)
+    gater.fit(X, partition=partition, outputs=outputs)
     assert_array_equal(gater.sizes_, [5, 3, 1, 0])
     gates = gater.gates(X)
     assert_array_equal(gates[:, 3], 0)

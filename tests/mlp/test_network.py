@@ -16,9 +16,11 @@ from helpers.networks import (
     random_network,
     random_targets,
 )
+from widemargin.criteria import Margin
 from widemargin.mlp import network as _network
 from widemargin.mlp.network import Steps
-from widemargin.reference.mlp import TRANSFERS, outputs
+from widemargin.reference.committees import Committee
+from widemargin.reference.mlp import TRANSFERS, Network, outputs
 
 KINDS = ["one output", "classes", "values"]
 STEPS = {
@@ -30,6 +32,8 @@ STEPS = {
     "one example": Steps("sgd", 1, mu=0.02, nu=0.01),
     "one example with momentum": Steps("sgd", 1, momentum=0.5),
     "all examples": Steps("adam", 50),
+    "dropout": Steps("adam", 7, nu=0.01, dropout=0.3, seed=5),
+    "one example with dropout": Steps("sgd", 1, dropout=0.5, seed=2**31),
 }
 RATES = {"sgd": 0.1, "adam": 0.01, "adamw": 0.01}
 every_step = pytest.mark.parametrize("how", STEPS)
@@ -63,6 +67,29 @@ def test_criteria_transfers_and_depths(transfer, hidden, name, kind):
         found, expected, tally, total = both(network, X, y, CRITERIA[name], STEPS[how])
         assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
         assert tally.criterion == pytest.approx(total)
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("units", [1, 3, 21])
+def test_hard_tanh_has_a_slope_at_its_kinks(batch, dtype, units):
+    """h'(±1) = 1 (8.5.2), and 0 beyond: a step is that of Algorithm 8.2 on the same units."""
+    rng = np.random.default_rng(units)
+    v = rng.choice([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0], size=(units, 1))  # sums are exact
+    v[0] = 1.0
+    network = Network([v.T, np.ones((units, 1))], [np.zeros(units), np.zeros(1)], "hard_tanh")
+    x, y = np.ones((1, 1)), np.ones((1, 1))
+    q = Margin(100.0)
+    steps = Steps("sgd", batch)
+    trained = learner(network, x, y, q, steps, dtype=dtype)
+    trained.visit(np.zeros(1, dtype=int), 0.25)
+    committee = Committee(v, np.zeros(units)).learnt(x[0], 0.25)
+    found = trained.state.parameters
+    assert_array_equal(found[:units], committee.v[:, 0])
+    assert_array_equal(found[units : 2 * units], committee.a)
+    assert found[0] == 1.25
+    expected, _ = plain_training(network, x, y, q, steps, [0], 0.25)
+    assert_array_equal(found, expected)
 
 
 @every_step

@@ -114,7 +114,7 @@ def test_describe(path):
     save(model.fit(np.eye(4), np.array([0, 0, 1, 1])), path)
     facts = describe(path)
     assert facts["class"] == "sklearn.pipeline.Pipeline"
-    assert facts["format"] == 2
+    assert facts["format"] == 3
     assert facts["file_size"] == path.stat().st_size
     assert facts["parameters"]["steps"][1] == ("meanclassifier", "MeanClassifier")
     assert facts["tensors"]["steps[1][1].coef_"] == "F64 [4, 2]"

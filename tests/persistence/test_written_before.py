@@ -13,7 +13,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from widemargin.persistence import load
+from widemargin import MixtureOfExpertsClassifier
+from widemargin.persistence import load, save
 from widemargin.persistence.classes import public_name
 from widemargin.persistence.history import CHANGES, Changes, upgrade
 from widemargin.streaming import fit_stream, stream
@@ -172,3 +173,26 @@ def test_stream_resumes_from_its_checkpoint(name, tmp_path):
     assert outcome.rows == ROWS * FACTS[name]["stream"]["epochs"]
     probes = pandas.DataFrame(inputs(FACTS[name]["problem"])[ROWS:], columns=["a", "b", "c"])
     check_answers(model, probes, name, name, TRAINED)
+
+
+# ---------------------------------------------------------------------------------- format 2
+
+
+@pytest.mark.parametrize(("was", "now"), [("mse", "tanh_mse"), ("likelihood", "likelihood")])
+def test_squared_errors_of_tanh_were_called_mse(was, now):
+    """Files of format 2 keep their meaning: predictions, and further training."""
+    folder = FOLDER.with_name("models-2")
+    data = dict(np.load(folder / "expected.npz"))
+    model = load(folder / f"{was}.safetensors")
+    assert model.criterion == now
+    np.testing.assert_allclose(model.decision_function(data["X"]), data[was], atol=1e-12)
+    model.fit(data["X"], data["y"])
+    resumed = model.decision_function(data["X"])
+    np.testing.assert_allclose(resumed, data[f"{was}/resumed"], atol=TRAINED)
+
+
+def test_mse_is_mse_in_files_of_today(tmp_path):
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    model = MixtureOfExpertsClassifier(2, n_units=2, criterion="mse", max_iter=1).fit(X, y)
+    save(model, tmp_path / "model")
+    assert load(tmp_path / "model").criterion == "mse"

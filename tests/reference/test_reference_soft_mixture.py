@@ -26,7 +26,7 @@ SHAPES = {
 }
 every_kind = pytest.mark.parametrize("kind", make.KINDS)
 every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-every_criterion = pytest.mark.parametrize("likelihood", [True, False], ids=["likelihood", "mse"])
+every_criterion = pytest.mark.parametrize("name", ["likelihood", "mse", "tanh_mse"])
 
 
 @pytest.fixture
@@ -63,13 +63,11 @@ def in_order(found):
 @every_kind
 @every_shape
 @every_criterion
-def test_gradients_are_the_slopes_of_the_criterion(kind, shape, likelihood, rng):
+def test_gradients_are_the_slopes_of_the_criterion(kind, shape, name, rng):
     mixture, X = make.random_mixture(rng, kind, **shape), rng.normal(size=(7, 3))
     y, w = make.random_targets(rng, 7, kind), rng.uniform(0.5, 2, 7)
-    found = gradients(mixture, X, y, kind, likelihood=likelihood, sample_weight=w)
-    slopes = numeric_gradients(
-        mixture, lambda: criterion(mixture, X, y, kind, likelihood=likelihood) @ w / 7
-    )
+    found = gradients(mixture, X, y, kind, name, sample_weight=w)
+    slopes = numeric_gradients(mixture, lambda: criterion(mixture, X, y, kind, name) @ w / 7)
     for ours, numeric in zip(in_order(found), slopes, strict=True):
         assert_allclose(ours, numeric, rtol=1e-6, atol=1e-9)
 
@@ -100,21 +98,22 @@ def test_posteriors_are_bayes_rule_and_touch_the_bound(kind, rng):
 
 
 @pytest.mark.parametrize(
-    ("kind", "likelihood", "q"),
+    ("kind", "name", "q"),
     [
-        ("logistic", True, CrossEntropy()),
-        ("softmax", True, CrossEntropy()),
-        ("logistic", False, TanhMSE()),
-        ("gaussian", False, MSE()),
+        ("logistic", "likelihood", CrossEntropy()),
+        ("softmax", "likelihood", CrossEntropy()),
+        ("logistic", "tanh_mse", TanhMSE()),
+        ("logistic", "mse", MSE()),
+        ("gaussian", "mse", MSE()),
     ],
 )
-def test_a_single_expert_is_a_network(kind, likelihood, q, rng):
+def test_a_single_expert_is_a_network(kind, name, q, rng):
     mixture, X = make.random_mixture(rng, kind, experts=1), rng.normal(size=(9, 3))
     y = make.random_targets(rng, 9, kind)
     target = y[:, None] if kind == "logistic" else y
     J, network = reference_mlp.gradients(mixture.experts[0], X, target, q)
-    assert criterion(mixture, X, y, kind, likelihood=likelihood).mean() == pytest.approx(J)
-    (ours,), gater, _ = gradients(mixture, X, y, kind, likelihood=likelihood)
+    assert criterion(mixture, X, y, kind, name).mean() == pytest.approx(J)
+    (ours,), gater, _ = gradients(mixture, X, y, kind, name)
     for one, other in zip(ours, network, strict=True):
         assert_allclose(one, other, atol=1e-14)
     assert all(np.allclose(a, 0) for a in gater)
@@ -122,7 +121,7 @@ def test_a_single_expert_is_a_network(kind, likelihood, q, rng):
 
 @every_kind
 @every_criterion
-def test_the_order_of_experts_does_not_matter(kind, likelihood, rng):
+def test_the_order_of_experts_does_not_matter(kind, name, rng):
     mixture, X = make.random_mixture(rng, kind), rng.normal(size=(9, 3))
     y, order = make.random_targets(rng, 9, kind), [2, 0, 1]
     last = mixture.gater
@@ -134,8 +133,8 @@ def test_the_order_of_experts_does_not_matter(kind, likelihood, rng):
     permuted = Mixture([mixture.experts[k] for k in order], gater, mixture.log_variance)
     assert_allclose(gates(permuted, X), gates(mixture, X)[:, order])
     assert_allclose(
-        criterion(permuted, X, y, kind, likelihood=likelihood),
-        criterion(mixture, X, y, kind, likelihood=likelihood),
+        criterion(permuted, X, y, kind, name),
+        criterion(mixture, X, y, kind, name),
     )
 
 
@@ -147,7 +146,7 @@ def test_the_order_of_experts_does_not_matter(kind, likelihood, rng):
 @every_criterion
 @pytest.mark.parametrize("transfer", ["tanh", "relu"])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "CSR"])
-def test_layers_in_one_matrix_compute_the_same(kind, shape, likelihood, transfer, sparse, rng):
+def test_layers_in_one_matrix_compute_the_same(kind, shape, name, transfer, sparse, rng):
     mixture = make.random_mixture(rng, kind, transfer=transfer, **shape)
     X = rng.normal(size=(40, 3)) * (rng.random((40, 3)) < (0.1 if sparse else 1.0))
     y, w = make.random_targets(rng, 40, kind), rng.uniform(0.5, 2, 40)
@@ -160,18 +159,16 @@ def test_layers_in_one_matrix_compute_the_same(kind, shape, likelihood, transfer
     panel = inputs.take(np.arange(40))
     assert panel.sparse == sparse
     done = layout.forward(weights, panel)
-    terms = make.criterion(kind, likelihood).terms(
-        done.logits, done.outputs, y, weights["log_variance"]
-    )
-    Q = criterion(mixture, standard, y, kind, likelihood=likelihood)
+    terms = make.criterion(kind, name).terms(done.logits, done.outputs, y, weights["log_variance"])
+    Q = criterion(mixture, standard, y, kind, name)
     assert_allclose(terms.value, Q, rtol=1e-10)
 
     share, gradient = w / 40, layout.views(total)
     slopes = share[:, None] * terms.logits, share[:, None, None] * terms.outputs
     layout.backward(weights, panel, done, slopes, gradient)
-    if likelihood:
+    if name == "likelihood":
         gradient["log_variance"] += share @ terms.log_variance
-    found = gradients(mixture, standard, y, kind, likelihood=likelihood, sample_weight=w)
+    found = gradients(mixture, standard, y, kind, name, sample_weight=w)
     assert_allclose(total, make.flat(layout, *found), rtol=1e-9, atol=1e-12)
 
 
@@ -184,7 +181,7 @@ def test_posteriors_and_m_steps_are_those_of_the_reference(kind, rng):
     panel = Inputs(X, np.zeros(3), np.ones(3), np.float64).take(slice(None))
     done = layout.forward(weights, panel)
     state = (done.logits, done.outputs, y, weights["log_variance"])
-    model = make.criterion(kind, True)
+    model = make.criterion(kind, "likelihood")
     h, total = model.posteriors(*state)
     assert_allclose(h, posteriors(mixture, X, y, kind))
     assert_allclose(total, -criterion(mixture, X, y, kind))
@@ -204,7 +201,7 @@ def test_extreme_outputs_stay_finite(kind, rng):
     y = make.random_targets(rng, 6, kind)
     logits = 1e4 * rng.normal(size=(6, 3))
     f = 1e4 * rng.normal(size=(6, 3, make.KINDS[kind]))
-    model = make.criterion(kind, True)
+    model = make.criterion(kind, "likelihood")
     terms = model.terms(logits, f, y, np.zeros(2 if kind == "gaussian" else 0))
     for part in (*terms, model.scores(logits, f)):
         assert np.all(np.isfinite(part))

@@ -10,7 +10,9 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.calibration import _sigmoid_calibration
+from sklearn.linear_model import LogisticRegression
 
+from widemargin.reference.hard_mixture import fit_logistic
 from widemargin.training.probability import couple, fit_sigmoid, out_of_fold, sigmoid
 
 EXTREMES = [0.0, 1e-7, 0.3, 0.5, 1 - 1e-7, 1.0]
@@ -65,16 +67,58 @@ def test_sigmoid_is_that_of_scikit_learn(slope, size):
     np.testing.assert_allclose((A * size, B), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("slope", [-0.7, 0.0, 0.2, 5.0])
+def test_the_plain_fit_is_a_logistic_regression(slope, size):
+    """(6.10), with the labels as targets; w and a of the thesis are −A and B."""
+    f, y = noisy(slope=slope)
+    A, B = fit_sigmoid(size * f, y, intercept=True, smooth=False)
+    a, w = fit_logistic(f, np.where(y, 1.0, -1.0))
+    np.testing.assert_allclose((A * size, B), (-w, a), rtol=1e-7, atol=1e-9)
+    model = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(f[:, None], y)
+    np.testing.assert_allclose((A * size, B), (-model.coef_[0, 0], -model.intercept_[0]), atol=1e-4)
+
+
+def test_the_plain_fit_without_an_intercept():
+    f, y = noisy(bias=0.0)
+    A, B = fit_sigmoid(f, y, intercept=False, smooth=False)
+    model = LogisticRegression(C=1e10, tol=1e-10, fit_intercept=False).fit(f[:, None], y)
+    assert pytest.approx(-model.coef_[0, 0], rel=1e-4) == A
+    assert B == 0.0
+
+
+@pytest.mark.parametrize(
+    ("scores", "positive"),
+    [
+        ([-2, -1, 1, 2], [0, 0, 1, 1]),
+        ([-2, -1, 1, 2], [1, 1, 0, 0]),  # the wrong way round
+        ([-1, 0, 0, 1], [0, 0, 1, 1]),  # they touch
+        ([1, 2, 3], [1, 1, 1]),
+    ],
+)
+def test_the_plain_fit_needs_classes_that_overlap(scores, positive):
+    """Otherwise a steeper sigmoid is always better; with smoothed targets it is not."""
+    with pytest.raises(ValueError, match=r"separate the classes.*use smooth=True"):
+        fit_sigmoid(scores, positive, intercept=True, smooth=False)
+    assert np.all(np.isfinite(fit_sigmoid(scores, positive, intercept=True)))
+
+
+def test_the_plain_fit_of_equal_scores_is_their_frequency():
+    A, B = fit_sigmoid([3.0] * 4, [0, 0, 0, 1], intercept=True, smooth=False)
+    assert A == 0
+    assert sigmoid(3.0, A, B) == pytest.approx(0.25)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
-def test_weight_two_is_an_example_given_twice(intercept):
+@pytest.mark.parametrize("smooth", [True, False])
+def test_weight_two_is_an_example_given_twice(intercept, smooth):
     f, y = noisy(60)
     w = np.resize([0.0, 1.0, 2.0, 1.0], len(f))
     w[0], f[0] = 0.0, 1e200
     repeats = np.repeat(np.arange(len(f)), w.astype(int))
-    expected = fit_sigmoid(f[repeats], y[repeats], intercept=intercept)
-    np.testing.assert_allclose(
-        fit_sigmoid(f, y, w, intercept=intercept), expected, rtol=1e-9, atol=1e-12
-    )
+    options = {"intercept": intercept, "smooth": smooth}
+    expected = fit_sigmoid(f[repeats], y[repeats], **options)
+    np.testing.assert_allclose(fit_sigmoid(f, y, w, **options), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow

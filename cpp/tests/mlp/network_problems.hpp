@@ -113,6 +113,8 @@ struct Problem {
                  columns ? experts.data() : nullptr, columns},
                 {rule, 0.05, 0.0, false, 0.9, 0.99, 1e-8, 0.02, 0.03, net.first.data(),
                  net.second.data(), 0},
+                0.0,  // dropout
+                0,
                 slices,
                 threads};
     }

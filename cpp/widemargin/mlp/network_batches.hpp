@@ -43,8 +43,9 @@ class BatchTraining {
           network_(network, inputs_, rows_),
           gradient_(layers().back().end()),
           update_(network, pass.step),
+          dropout_(pass.dropout, pass.seed),
           tallies_(slices_) {
-        network_.prepare_backward();
+        network_.prepare_backward(dropout_.active());
         if (network_.sparse()) network_.centre(parameters_, {0, layers()[0].outputs});
         for (std::size_t i = 0; i < slices_; ++i) {
             rooms_.emplace_back(pass.targets.columns + 2 * kCacheLineDoubles);
@@ -118,9 +119,10 @@ class BatchTraining {
         update.begin(n, t);
         for (std::size_t first = 0; first < n; first += rows_) {
             const std::size_t count = std::min(rows_, n - first);
+            const Dropout dropout = dropout_.at(t, first);
             for (std::size_t s = 0; s < stages_.size(); ++s) {
                 for (std::size_t i = me; i < slices_; i += team) {
-                    run(stages_[s], order + first, count, i, first == 0);
+                    run(stages_[s], order + first, count, i, first == 0, dropout);
                 }
                 // A thread that has examples now and in the next stage needs no others.
                 const bool last = s + 1 == stages_.size();
@@ -135,7 +137,7 @@ class BatchTraining {
     }
 
     void run(const BatchStage& stage, const std::int64_t* order, std::size_t count, std::size_t i,
-             bool first) {
+             bool first, const Dropout& dropout) {
         using enum BatchWork;
         const std::size_t k = stage.layer;
         const Range part = Range::part(count, i, slices_), all{0, count};
@@ -143,14 +145,16 @@ class BatchTraining {
         if (stage.work == inputs) {
             network_.gather(order, rows);
         } else if (stage.work == forward) {
-            network_.forward(parameters_, order, k, rows, units_of(stage, layers()[k].outputs, i));
+            const Range units = units_of(stage, layers()[k].outputs, i);
+            network_.forward(parameters_, order, k, rows, units);
+            if (dropout.active()) network_.leave_out(dropout, k, rows, units);
         } else if (stage.work == criterion) {
             if (first) {
                 for (auto& sums : bias_sums_[i]) std::fill(sums.begin(), sums.end(), T{0});
             }
             derive_outputs(order, rows, i);
         } else {
-            network_.backward(parameters_, k, rows, units_of(stage, layers()[k].inputs, i),
+            network_.backward(parameters_, k, rows, units_of(stage, layers()[k].inputs, i), dropout,
                               bias_sums_[i][k - 1].data());
         }
     }
@@ -216,6 +220,7 @@ class BatchTraining {
     BackPropagation<T> network_;
     Vector<T> gradient_;
     ParameterUpdates<T> update_;
+    Dropout dropout_;
     Vector<BatchStage> stages_;
     Vector<WeightBlock> blocks_;
     // of each slice

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "widemargin/mlp/network_criteria.hpp"
+#include "widemargin/mlp/network_dropout.hpp"
 #include "widemargin/mlp/network_inputs.hpp"
 #include "widemargin/mlp/network_transfer.hpp"
 
@@ -86,18 +87,33 @@ class BackPropagation {
           values_(layers_.size() + 1),
           sums_(layers_.size() + 1),
           deltas_(layers_.size() + 1),
+          complete_(layers_.size() + 1),
           base_(inputs.sparse() ? layers_[0].outputs : 0) {
         for (std::size_t k = inputs.sparse() ? 1 : 0; k <= layers_.size(); ++k) {
             const std::size_t size = rows * static_cast<std::size_t>(network.units[k]);
             const bool hidden = k > 0 && k < layers_.size();
             values_[k].resize(size);
-            if (hidden && transfer_ == Transfer::slanted_tanh) sums_[k].resize(size);
+            if (hidden && slope_needs_sum(transfer_)) sums_[k].resize(size);
         }
     }
 
-    // Makes room for `backward`.
-    void prepare_backward() {
-        for (std::size_t k = 1; k < layers_.size(); ++k) deltas_[k].resize(values_[k].size());
+    // Makes room for `backward`, and for outputs of hidden units before dropout.
+    void prepare_backward(bool dropout) {
+        for (std::size_t k = 1; k < layers_.size(); ++k) {
+            deltas_[k].resize(values_[k].size());
+            if (dropout) complete_[k].resize(values_[k].size());
+        }
+    }
+
+    // Leaves out some outputs of layer k, if it is hidden.
+    void leave_out(const Dropout& dropout, std::size_t k, Range rows, Range units) {
+        if (k + 1 == layers_.size()) return;
+        const std::size_t width = layers_[k].outputs;
+        for (std::size_t i = rows.first; i < rows.last; ++i) {
+            T* h = values_[k + 1].data() + i * width + units.first;
+            std::copy(h, h + units.count(), complete_[k + 1].data() + i * width + units.first);
+            dropout(k, i, units.first, units.count(), h);
+        }
     }
 
     // Computes c W of sparse inputs for these units; needed when the parameters have changed.
@@ -145,7 +161,8 @@ class BackPropagation {
 
     // D of some inputs of layer k > 0 for some examples; adds the sums over these examples, which
     // are the gradient of the biases below, to `sums`, one entry per input.
-    void backward(const T* parameters, std::size_t k, Range rows, Range units, T* sums) {
+    void backward(const T* parameters, std::size_t k, Range rows, Range units,
+                  const Dropout& dropout, T* sums) {
         if (rows.count() == 0 || units.count() == 0) return;
         const auto& layer = layers_[k];
         const T* w = parameters + layer.first + units.first * layer.outputs;
@@ -158,7 +175,11 @@ class BackPropagation {
             gemm_(rows.count(), units.count(), layer.outputs, {delta, layer.outputs},
                   {w, layer.outputs, true}, T{0}, below, layer.inputs);
         }
-        apply_slopes(transfer_, rows.count(), units.count(), layer.inputs, values_[k].data() + at,
+        const T* h = (dropout.active() ? complete_[k] : values_[k]).data() + at;
+        for (std::size_t i = 0; dropout.active() && i < rows.count(); ++i) {
+            dropout(k - 1, rows.first + i, units.first, units.count(), below + i * layer.inputs);
+        }
+        apply_slopes(transfer_, rows.count(), units.count(), layer.inputs, h,
                      sums_[k].empty() ? nullptr : sums_[k].data() + at, below, sums + units.first);
     }
 
@@ -249,6 +270,7 @@ class BackPropagation {
     Vector<LayerView<T>> layers_;
     const NetworkInputs& inputs_;
     Vector<Vector<T>> values_, sums_, deltas_;  // of each layer: H^k, sums where h' needs them, D^k
+    Vector<Vector<T>> complete_;                // H^k of hidden layers before dropout
     Vector<T> base_;                            // c W of sparse inputs
 };
 

@@ -1,6 +1,7 @@
 // Transfer functions h of hidden layers, on registers; h' comes from the value h or from the sum z.
 //
-// h' is 0 at the kinks of the piecewise linear functions. A sum that is NaN stays NaN.
+// At the kinks of HardTanh h' is 1, as in 8.5.2; at the kink of the ReLU it is 0. A sum that is NaN
+// stays NaN.
 #pragma once
 
 #include <cstring>
@@ -95,18 +96,18 @@ struct SlantedTanhTransfer {
     }
 };
 
-// (8.31)
+// (8.31), h'(z) = 1 for |z| <= 1: the slope needs the sum z, since h = ±1 beyond the kinks too
 struct HardTanhTransfer {
-    static constexpr bool needs_sum = false;
+    static constexpr bool needs_sum = true;
     template <class T>
     static Real<T> value(Real<T> z) {
         const Real<T> one = all<T>(1);
         return z > one ? one : (z < -one ? -one : z);
     }
     template <class T>
-    static Real<T> slope(Real<T> h) {
+    static Real<T> slope(Real<T> z) {
         const Real<T> one = all<T>(1);
-        return (h < one) & (h > -one) ? one : Real<T>{};
+        return (z <= one) & (z >= -one) ? one : Real<T>{};
     }
 };
 
@@ -134,6 +135,11 @@ decltype(auto) with_transfer(Transfer transfer, Visitor&& visitor) {
         case Transfer::relu: break;
     }
     return visitor(ReluTransfer{});
+}
+
+// Whether h' is computed from the sums z, which must be kept.
+inline bool slope_needs_sum(Transfer transfer) {
+    return with_transfer(transfer, []<class H>(H) { return H::needs_sum; });
 }
 
 // h = transfer(h + b) for `count` rows of n sums, `width` apart; keeps the sums z if the slopes

@@ -68,6 +68,8 @@ struct NetworkPass {
     std::size_t batch;  // examples per step
     NetworkTargets targets;
     NetworkStep step;
+    double dropout;      // the probability that a hidden unit is left out of an example's step
+    std::uint64_t seed;  // of dropout
     std::size_t slices;  // of a batch: their gradients are computed one by one and added in order
     int threads;         // share the slices
 };

@@ -32,6 +32,8 @@ from widemargin.mlp.classifier import LOSSES
 
 __all__ = ["BlockHessian", "expert_hessian", "unit_hessian"]
 
+#: Criteria of a mixture of outputs (3.18).
+SQUARES: dict[str, criteria.Criterion] = {"mse": criteria.MSE(), "tanh_mse": criteria.TanhMSE()}
 EXACT_PARAMETERS = 300  # of a block, up to which its norm is computed from the matrix
 
 
@@ -159,7 +161,7 @@ def _second_derivative(transfer: str, z: FloatArray) -> tuple[FloatArray, FloatA
         t, slant = np.tanh(z), 0.01 if transfer == "slanted_tanh" else 0.0
         return t + slant * z, 1 - t**2 + slant, -2 * t * (1 - t**2)
     if transfer == "hard_tanh":
-        return np.clip(z, -1, 1), (np.abs(z) < 1).astype(float), np.zeros_like(z)
+        return np.clip(z, -1, 1), (np.abs(z) <= 1).astype(float), np.zeros_like(z)
     if transfer == "relu":
         return np.maximum(z, 0), (z > 0).astype(float), np.zeros_like(z)
     return z, np.ones_like(z), np.zeros_like(z)
@@ -305,12 +307,14 @@ def unit_hessian(model: MLPClassifier, X: ArrayLike, y: ArrayLike) -> BlockHessi
 def expert_hessian(model: MixtureOfExpertsClassifier, X: ArrayLike, y: ArrayLike) -> BlockHessian:
     r"""The Hessian of a soft mixture by its experts (7.10).
 
-    A block holds all weights of one expert. The gater is not a block.
+    A block holds all weights of one expert. The gater is not a block. With ``criterion="mse"``,
+    blocks outside the diagonal are those of (7.10), averaged over the examples; ``"tanh_mse"``
+    multiplies each example by the factor of (7.15).
 
     Parameters
     ----------
     model : MixtureOfExpertsClassifier
-        Fitted with ``criterion="mse"`` and hidden units, on two classes.
+        Fitted with ``criterion="mse"`` or ``"tanh_mse"`` and hidden units, on two classes.
     X, y : array-like
         The examples.
 
@@ -322,10 +326,10 @@ def expert_hessian(model: MixtureOfExpertsClassifier, X: ArrayLike, y: ArrayLike
     z = _signs(model, y)
     mixture = model._mixture()
     layout = mixture.layout
-    if model.criterion != "mse" or layout.given or not layout.hidden:
+    if model.criterion not in SQUARES or layout.given or not layout.hidden:
         raise ValueError(
-            "expert_hessian needs a mixture of networks with hidden units and criterion='mse': "
-            "MixtureOfExpertsClassifier(criterion='mse', n_units=10)"
+            "expert_hessian needs a mixture of networks with hidden units and criterion='mse' or "
+            "'tanh_mse': MixtureOfExpertsClassifier(criterion='mse', n_units=10)"
         )
     inputs = model._check_X(X)
     gates = mixture.gates(inputs)
@@ -341,4 +345,4 @@ def expert_hessian(model: MixtureOfExpertsClassifier, X: ArrayLike, y: ArrayLike
         for k, (value, _, _) in enumerate(blocks.layers)
     ]
     f = np.sum(gates * np.column_stack(outputs), axis=1)
-    return BlockHessian(blocks, *_derivatives(criteria.TanhMSE(), z, f))
+    return BlockHessian(blocks, *_derivatives(SQUARES[model.criterion], z, f))

@@ -138,6 +138,9 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
     dtype : {"float32", "float64"}, default="float32"
         Precision of weights, layers and gradients, whatever the type of X. Criteria, errors and
         statistics of the inputs are float64.
+    dropout : float, default=0.0
+        Fraction of the hidden units that an example does not see in training, at random; the
+        others count 1/(1 − dropout) times. Not for ``solver="lbfgs"``.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
@@ -241,6 +244,7 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         scaling: str | None = "auto",
         class_weight: ArrayLike = None,
         dtype: str = "float32",
+        dropout: float = 0.0,
         time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -274,6 +278,7 @@ class MLPClassifier(LogisticMixin, DropInNetwork, IterativeClassifier):
         self.scaling = scaling
         self.class_weight = class_weight
         self.dtype = dtype
+        self.dropout = dropout
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 

@@ -1,5 +1,6 @@
 """What `MLPClassifier` and `MLPRegressor` share: scikit-learn's parameters, and L-BFGS."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,6 +22,7 @@ DROP_IN_CONSTRAINTS: dict[str, Any] = {
     "learning_rate": [StrOptions(set(SCHEDULES))],
     "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
     "power_t": [Interval(Real, 0, None, closed="left")],
+    "dropout": [Interval(Real, 0, 0.99, closed="both")],
     "max_fun": [Interval(Integral, 1, None, closed="left")],
 }
 
@@ -36,7 +38,8 @@ class DropInNetwork(NetworkModel):
 
     def _full_batch(self, examples: Examples) -> Steps:
         """The decays of L-BFGS, whose batch is the training set."""
-        for name, only in (("batch_size", "auto"), ("learning_rate", "constant")):
+        needed = {"batch_size": "auto", "learning_rate": "constant", "dropout": 0.0}
+        for name, only in needed.items():
             if (value := getattr(self, name)) != only:
                 raise ValueError(
                     f"solver='lbfgs' uses all examples at every step and a line search, so "
@@ -46,6 +49,12 @@ class DropInNetwork(NetworkModel):
         weights, order = examples.weights, examples.order
         hidden, output = self._decays(len(order) if weights is None else weights[order].sum())
         return Steps(solver="lbfgs", batch=len(order), mu=output, nu=hidden)
+
+    def _steps(self, examples: Examples) -> Steps:
+        steps = super()._steps(examples)
+        if not self.dropout:
+            return steps
+        return replace(steps, dropout=float(self.dropout), seed=self._seed())
 
     def _decays(self, batch: float) -> tuple[float, float]:
         """As scikit-learn, which divides `alpha` by the sum of the weights of a batch."""

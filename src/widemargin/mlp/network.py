@@ -125,6 +125,8 @@ class Steps:
     epsilon: float = 1e-8
     mu: float = 0.0
     nu: float = 0.0
+    dropout: float = 0.0
+    seed: int = 0  # of dropout
 
     @property
     def needs_first(self) -> bool:
@@ -239,6 +241,8 @@ class TrainedNetwork:
                     epsilon=steps.epsilon,
                     mu=steps.mu,
                     nu=steps.nu,
+                    dropout=steps.dropout,
+                    seed=steps.seed,
                     steps=state.steps,
                     slices=slices,
                     threads=min(self.threads, slices),

@@ -99,6 +99,9 @@ class MLPRegressor(DropInNetwork, StandardizedRegressor):
     dtype : {"float32", "float64"}, default="float32"
         Precision of weights, layers and gradients, whatever the type of X. Criteria, errors and
         statistics of the inputs are float64.
+    dropout : float, default=0.0
+        Fraction of the hidden units that an example does not see in training, at random; the
+        others count 1/(1 − dropout) times. Not for ``solver="lbfgs"``.
     time_limit : float or None, default=None
         Seconds after which training stops.
     n_jobs : int or None, default=None
@@ -195,6 +198,7 @@ class MLPRegressor(DropInNetwork, StandardizedRegressor):
         output_alpha: float | None = None,
         scaling: str | None = "standard",
         dtype: str = "float32",
+        dropout: float = 0.0,
         time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -226,6 +230,7 @@ class MLPRegressor(DropInNetwork, StandardizedRegressor):
         self.output_alpha = output_alpha
         self.scaling = scaling
         self.dtype = dtype
+        self.dropout = dropout
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 

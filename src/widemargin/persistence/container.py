@@ -16,7 +16,7 @@ from widemargin.persistence.allowed import memory_budget
 from widemargin.persistence.decode import DECODING_ERRORS
 from widemargin.persistence.history import tensor_names, upgrade
 
-FORMAT = 2  # format 1 named classes by their modules; `history` translates it
+FORMAT = 3  # `history` translates formats 1 and 2
 MAX_HEADER_BYTES = 90_000_000  # safetensors reads headers of at most 100 MB
 
 Header = dict[str, Any]
@@ -129,7 +129,8 @@ def _header(path: PathLike, metadata: Mapping[str, str] | None) -> Header:
 
 def model_of(header: Header) -> Any:
     """The JSON tree of the model, with the current names of classes, parameters and attributes."""
-    return header["model"] if header["format"] == FORMAT else upgrade(header["model"])
+    written_as = header["format"]
+    return header["model"] if written_as == FORMAT else upgrade(header["model"], written_as)
 
 
 def removed_tensors(header: Header) -> set[str]:

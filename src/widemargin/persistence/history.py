@@ -1,7 +1,8 @@
 """Names of classes, parameters and attributes in older model files, and their current names.
 
-Format 1 named a class by the module that defined it.  `upgrade` rewrites the JSON tree of such a
-file before it is decoded, so that all other code needs only the current names.
+Format 1 named a class by the module that defined it.  In format 2, ``criterion="mse"`` of
+`MixtureOfExpertsClassifier` meant what is now "tanh_mse".  `upgrade` rewrites the JSON tree of an
+older file before it is decoded, so that all other code needs only the current names.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CHANGES", "CLASSES_OF_FORMAT_1", "Changes", "tensor_names", "upgrade"]
+__all__ = [
+    "CHANGES",
+    "CHANGES_SINCE_2",
+    "CLASSES_OF_FORMAT_1",
+    "Changes",
+    "tensor_names",
+    "upgrade",
+]
 
 #: Module in format 1 -> its classes, each "name" or "old=new".
 _MODULES_OF_FORMAT_1 = {
@@ -202,6 +210,10 @@ SOFT_MIXTURE = (
 )
 
 
+#: Classifiers among them: the squared error of tanh f has a name of its own.
+TANH_MSE = Changes(values={"criterion": {"mse": "tanh_mse"}})
+
+
 def _committee_state(parameters: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     """The statistics of the inputs with their present names."""
     if "_state" in state:
@@ -247,24 +259,27 @@ CHANGES: dict[str, Changes] = {
         "HardMixtureRegressor": HARD_MIXTURE,
         "dask.HardMixtureClassifier": HARD_MIXTURE,
         "dask.HardMixtureRegressor": HARD_MIXTURE,
-        "MixtureOfExpertsClassifier": SOFT_MIXTURE,
+        "MixtureOfExpertsClassifier": SOFT_MIXTURE | TANH_MSE,
         "MixtureOfExpertsRegressor": SOFT_MIXTURE,
         "MLPGater": SCALING | STEPS | Changes(convert=_gater_decay),
         "GaussianGater": SCALING,
     }.items()
 }
 
+#: The same since format 2.
+CHANGES_SINCE_2: dict[str, Changes] = {"widemargin.MixtureOfExpertsClassifier": TANH_MSE}
 
-def upgrade(node: Any) -> Any:
-    """The JSON tree of a model of format 1 with the current names."""
+
+def upgrade(node: Any, written_as: int = 1) -> Any:
+    """The JSON tree of a model of an older format with the current names."""
     if isinstance(node, list):
-        return [upgrade(item) for item in node]
+        return [upgrade(item, written_as) for item in node]
     if not isinstance(node, dict):
         return node
-    node = {key: upgrade(value) for key, value in node.items()}
+    node = {key: upgrade(value, written_as) for key, value in node.items()}
     if node.get("kind") == "estimator":
         name = node["class"] = CLASSES_OF_FORMAT_1.get(node["class"], node["class"])
-        if changes := CHANGES.get(name):
+        if changes := (CHANGES if written_as == 1 else CHANGES_SINCE_2).get(name):
             node["params"] = _with_values(_renamed(node["params"], changes.parameters), changes)
             node["state"] = _renamed(node["state"], changes.attributes)
             _upgrade_records(node["state"], changes)

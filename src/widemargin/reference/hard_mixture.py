@@ -230,9 +230,10 @@ def fit_logistic(f: FloatArray, y: FloatArray, *, steps: int = 50) -> tuple[floa
 
 
 class Gaussians(NamedTuple):
-    r"""A density :math:`P(x) = \sum_n P(n)\, N(x; \mu_n, \mathrm{diag}\, \sigma_n^2)`.
+    r"""A density :math:`P(x) = \sum_n P(n)\, N(x; \mu_n, \Sigma_n)` (6.6.1).
 
-    Weights of shape (N,); means and variances of shape (N, d).
+    Weights of shape (N,) and means of shape (N, d). Variances of shape (N, d) are the diagonals of
+    Σ, those of shape (N, d, d) are the whole matrices.
     """
 
     weights: FloatArray
@@ -241,6 +242,13 @@ class Gaussians(NamedTuple):
 
     def log_joint(self, X: FloatArray) -> FloatArray:
         """log P(x, n), of shape (L, N)."""
+        if self.variances.ndim == 3:
+            found = [
+                -0.5 * (np.einsum("ld,de,le->l", X - m, np.linalg.inv(S), X - m))
+                - 0.5 * np.linalg.slogdet(2 * np.pi * S)[1]
+                for m, S in zip(self.means, self.variances, strict=True)
+            ]
+            return np.asarray(np.column_stack(found) + np.log(self.weights))
         distances = (X[:, None, :] - self.means) ** 2 / self.variances
         normal = -0.5 * (distances + np.log(2 * np.pi * self.variances)).sum(2)
         return np.asarray(normal + np.log(self.weights))
@@ -256,6 +264,7 @@ def em_step(
     r"""One step of EM (Dempster et al. 1977), which never lowers the likelihood of the examples.
 
     `floor` is added to variances, as `reg_covar` of scikit-learn; with it, the likelihood may fall.
+    Covariance matrices stay whole matrices.
 
     Examples
     --------
@@ -269,5 +278,9 @@ def em_step(
         r = r * weights[:, None]
     total = r.sum(0)[:, None]  # M: weighted frequencies, means, variances
     means = r.T @ X / total
-    variances = np.einsum("ln,lnd->nd", r, (X[:, None, :] - means) ** 2) / total
+    centred = X[:, None, :] - means
+    if gaussians.variances.ndim == 3:
+        variances = np.einsum("ln,lnd,lne->nde", r, centred, centred) / total[:, :, None]
+        return Gaussians(total[:, 0] / r.sum(), means, variances + floor * np.eye(X.shape[1]))
+    variances = np.einsum("ln,lnd->nd", r, centred**2) / total
     return Gaussians(total[:, 0] / r.sum(), means, variances + floor)

@@ -12,10 +12,11 @@ and training minimises (8.10), with weight decays μ of the output layer and ν 
 Biases are not decayed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin._typing import FloatArray
 from widemargin.criteria import Criterion
@@ -27,13 +28,14 @@ __all__ = [
     "back_propagate",
     "criterion",
     "gradients",
+    "kept_units",
     "outputs",
     "update",
 ]
 
 SLANT = 0.01  # ε of the slanted tanh (Bottou 1991): tanh z + ε z
 
-#: Transfer functions h and their derivatives h', which are 0 at kinks.
+#: Transfer functions h and their derivatives h'. At its kinks HardTanh has h' = 1 (8.5.2), relu 0.
 TRANSFERS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]] = {
     "identity": (lambda z: z, np.ones_like),
     "sigmoid": (
@@ -42,7 +44,7 @@ TRANSFERS: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]
     ),
     "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
     "slanted_tanh": (lambda z: np.tanh(z) + SLANT * z, lambda z: 1 + SLANT - np.tanh(z) ** 2),
-    "hard_tanh": (lambda z: np.clip(z, -1, 1), lambda z: (np.abs(z) < 1).astype(float)),
+    "hard_tanh": (lambda z: np.clip(z, -1, 1), lambda z: (np.abs(z) <= 1).astype(float)),
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0).astype(float)),
 }
 
@@ -72,8 +74,13 @@ def outputs(network: Network, X: FloatArray) -> FloatArray:
     return _forward(network, X)[0][-1]
 
 
-def _forward(network: Network, X: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
-    """The values of all layers, and the slopes h' of the hidden layers."""
+def _forward(
+    network: Network, X: FloatArray, kept: Sequence[FloatArray] | None = None
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """The values of all layers, and the slopes h' of the hidden layers.
+
+    `kept` multiplies the outputs of the hidden layers (`kept_units`), and so their slopes.
+    """
     h, slope = TRANSFERS[network.transfer]
     values, slopes = [X], []
     for k, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):
@@ -82,7 +89,46 @@ def _forward(network: Network, X: FloatArray) -> tuple[list[FloatArray], list[Fl
         values.append(h(z) if hidden else z)
         if hidden:
             slopes.append(slope(z))
+        if hidden and kept is not None:
+            values[-1], slopes[-1] = values[-1] * kept[k], slopes[-1] * kept[k]
     return values, slopes
+
+
+def kept_units(
+    dropout: float, seed: int, step: int, layer: int, rows: int, units: int
+) -> FloatArray:
+    """Of dropout, of shape (rows, units): 0 for units that are left out, 1/(1 − p) for others.
+
+    A unit is left out if the hash of seed, step 1, 2, …, hidden layer 0, 1, …, place in the batch
+    and unit is below p.
+
+    Examples
+    --------
+    >>> kept = kept_units(0.25, seed=3, step=1, layer=0, rows=1000, units=100)
+    >>> sorted({round(float(value), 3) for value in kept.ravel()}), round(float(kept.mean()), 2)
+    ([0.0, 1.333], 1.0)
+    """
+    with np.errstate(over="ignore"):
+        key = _mix64(np.uint64(seed) + np.uint64(step))
+        keys = _mix64(_mix64(key + np.uint64(layer)) + np.arange(rows, dtype=np.uint64))
+        unit = np.arange(units, dtype=np.uint32) * np.uint32(0x9E3779B9)
+        drawn = _mix32((keys >> np.uint64(32)).astype(np.uint32)[:, None] + unit)
+    return np.where(drawn >= round(dropout * 2**32), 1.0 / (1.0 - dropout), 0.0)
+
+
+def _mix64(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _mix32(z: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The finaliser lowbias32."""
+    z = (z ^ (z >> np.uint32(16))) * np.uint32(0x7FEB352D)
+    z = (z ^ (z >> np.uint32(15))) * np.uint32(0x846CA68B)
+    return z ^ (z >> np.uint32(16))
 
 
 def criterion(q: Criterion, y: FloatArray, f: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -127,11 +173,15 @@ def gradients(
     sample_weight: FloatArray | None = None,
     mu: float = 0.0,
     nu: float = 0.0,
+    kept: Sequence[FloatArray] | None = None,
 ) -> tuple[float, list[FloatArray]]:
-    """J of a batch and its gradient by back-propagation, in the order of `parameters`."""
-    Q, delta = criterion(q, y, outputs(network, X))
+    """J of a batch and its gradient by back-propagation, in the order of `parameters`.
+
+    `kept` has one array of `kept_units` per hidden layer.
+    """
+    Q, delta = criterion(q, y, _forward(network, X, kept)[0][-1])
     weights = np.ones(len(X)) if sample_weight is None else sample_weight
-    found = back_propagate(network, X, delta * weights[:, None] / len(X))
+    found = back_propagate(network, X, delta * weights[:, None] / len(X), kept)
     decays = [nu] * (len(network.weights) - 1) + [mu]
     J = float(Q @ weights) / len(X)
     for k, (W, decay) in enumerate(zip(network.weights, decays, strict=True)):
@@ -140,7 +190,9 @@ def gradients(
     return J, found
 
 
-def back_propagate(network: Network, X: FloatArray, delta: FloatArray) -> list[FloatArray]:
+def back_propagate(
+    network: Network, X: FloatArray, delta: FloatArray, kept: Sequence[FloatArray] | None = None
+) -> list[FloatArray]:
     """The gradient, in the order of `parameters`, from the derivatives with respect to the outputs.
 
     Examples
@@ -149,7 +201,7 @@ def back_propagate(network: Network, X: FloatArray, delta: FloatArray) -> list[F
     >>> back_propagate(network, np.array([[3.0], [5.0]]), np.ones((2, 1)))
     [array([[8.]]), array([2.])]
     """
-    values, slopes = _forward(network, X)
+    values, slopes = _forward(network, X, kept)
     found: list[FloatArray] = []
     for k in reversed(range(len(network.weights))):
         found = [values[k].T @ delta, delta.sum(0), *found]

@@ -10,6 +10,10 @@ softmax of the gater's outputs,
 ``"logistic"`` experts have one output and :math:`y = \pm1`. ``"softmax"`` experts have one output
 per class. ``"gaussian"`` experts have one output per target, and share the logarithms of the
 variances :math:`\sigma^2`.
+
+The criterion is ``"likelihood"``, :math:`-\log P(y|x)`, or ``"mse"``,
+:math:`\sum_c (y_c - f_c)^2/2`, or ``"tanh_mse"``, the same of :math:`\tanh f_c` (7.5). The last two
+have y_c = ±1 for classes.
 """
 
 from dataclasses import dataclass, field
@@ -78,14 +82,14 @@ def _target_signs(mixture: Mixture, y: FloatArray, kind: str) -> FloatArray:
 
 
 def criterion(
-    mixture: Mixture, X: FloatArray, y: FloatArray, kind: str, *, likelihood: bool = True
+    mixture: Mixture, X: FloatArray, y: FloatArray, kind: str, name: str = "likelihood"
 ) -> FloatArray:
-    """Q of each example: −log P(y|x), or Σ_c (y_c − f_c)²/2 with tanh f_c for classes."""
+    """Q of each example."""
     g = gates(mixture, X)
-    if likelihood:
+    if name == "likelihood":
         return np.asarray(-np.log(np.sum(g * np.exp(log_densities(mixture, X, y, kind)), axis=1)))
     f = sum(g[:, [k]] * outputs(expert, X) for k, expert in enumerate(mixture.experts))
-    predicted = f if kind == "gaussian" else np.tanh(f)
+    predicted = np.tanh(f) if name == "tanh_mse" else f
     return np.asarray(np.sum((_target_signs(mixture, y, kind) - predicted) ** 2, axis=1) / 2)
 
 
@@ -102,8 +106,8 @@ def gradients(
     X: FloatArray,
     y: FloatArray,
     kind: str,
+    name: str = "likelihood",
     *,
-    likelihood: bool = True,
     h: FloatArray | None = None,
     sample_weight: FloatArray | None = None,
 ) -> tuple[list[list[FloatArray]], list[FloatArray], FloatArray]:
@@ -122,7 +126,7 @@ def gradients(
     g = gates(mixture, X)
     fs = [outputs(expert, X) for expert in mixture.experts]
     variance_slope = np.zeros_like(mixture.log_variance)
-    if likelihood:
+    if name == "likelihood":
         h = posteriors(mixture, X, y, kind) if h is None else h
         gater_slope = g - h
         slopes = [-h[:, [k]] * _log_density_slope(mixture, f, y, kind) for k, f in enumerate(fs)]
@@ -131,8 +135,8 @@ def gradients(
             variance_slope -= np.sum(w * h[:, [k]] * excess, axis=0) / 2
     else:
         mixed = sum(g[:, [k]] * f for k, f in enumerate(fs))
-        t = mixed if kind == "gaussian" else np.tanh(mixed)
-        delta = (t - _target_signs(mixture, y, kind)) * (1 if kind == "gaussian" else 1 - t**2)
+        t = np.tanh(mixed) if name == "tanh_mse" else mixed
+        delta = (t - _target_signs(mixture, y, kind)) * (1 - t**2 if name == "tanh_mse" else 1)
         gater_slope = g * np.column_stack([np.sum(delta * (f - mixed), axis=1) for f in fs])
         slopes = [g[:, [k]] * delta for k in range(len(fs))]
     experts = [

@@ -8,7 +8,9 @@ The decomposition algorithm of Chapter 5 minimises, over :math:`\beta = z\alpha`
     \qquad 0 \le z_i \beta_i \le U_i, \qquad \sum_{i \in g} \beta_i = c_g.
 
 Classifiers and the one-class machine have one variable per example. Regressions have two:
-:math:`\alpha_l` with z = 1 is variable l, and :math:`\alpha^*_l` with z = −1 is variable L + l.
+:math:`\alpha_l` with z = 1, of targets above the tube, is variable l, and :math:`\alpha^*_l` with
+z = −1 is variable L + l. They are named as in LIBSVM: the thesis's (3.34) and 5.1.1 have α and α*
+the other way round.
 K is always the whole matrix of kernel values.
 """
 
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.criteria import EpsilonInsensitive, Margin
+from widemargin.reference.conjugate_gradient import projected_conjugate_gradient
 
 __all__ = ["Problem", "certificate", "decomposition", "machine", "svm_problem"]
 
@@ -213,11 +216,14 @@ def decomposition(
     max_iter: int = 100_000,
     q: int = 2,
     initial: FloatArray | None = None,
+    sub_problem: str = "pairs",
 ) -> Solution:
     """Minimise J by working sets of q variables, until no group's violation exceeds tol.
 
     q is even. With q = 2 each iteration moves the pair of `_pair`; otherwise it solves (5.20) on
-    the working set (5.16), to a tenth of the violation. `initial` must be feasible.
+    the working set (5.16), to a tenth of the violation, by pairs or, with
+    ``sub_problem="gradient"``, by a projected conjugate gradient (5.4.1). `initial` must be
+    feasible.
 
     Examples
     --------
@@ -238,7 +244,8 @@ def decomposition(
             _move(K, problem, beta, f, everything)
         else:
             W = _working_set(problem, beta, f, q)
-            _sub_problem(K, problem, beta, f, W, max(tol / 2, violation / 10))
+            solve = {"pairs": _by_pairs, "gradient": _by_gradient}[sub_problem]
+            solve(K, problem, beta, f, W, max(tol / 2, violation / 10))
         iterations += 1
     f = K @ problem.coefficients(beta)
     violation, biases, primal, dual = certificate(K, problem, beta)
@@ -281,7 +288,7 @@ def _working_set(problem: Problem, beta: FloatArray, f: FloatArray, q: int) -> M
     return W
 
 
-def _sub_problem(
+def _by_pairs(
     K: FloatArray, problem: Problem, beta: FloatArray, f: FloatArray, W: Mask, tol: float
 ) -> None:
     """Minimise J over the variables of W (5.20), by a bounded number of pairs."""
@@ -289,6 +296,19 @@ def _sub_problem(
         if _violation(problem, beta, f, W) <= tol:
             break
         _move(K, problem, beta, f, W)
+
+
+def _by_gradient(
+    K: FloatArray, problem: Problem, beta: FloatArray, f: FloatArray, W: Mask, tol: float
+) -> None:
+    """The same by a projected conjugate gradient; W is of one group, so its sum stays."""
+    e = problem.example[W]
+    H, before = K[np.ix_(e, e)], beta[W]
+    linear = f[e] + problem.s[W] - H @ before
+    beta[W], _ = projected_conjugate_gradient(
+        H, linear, before, problem.low[W], problem.high[W], tol
+    )
+    f += K[:, e] @ (beta[W] - before)
 
 
 def _pair(K: FloatArray, problem: Problem, v: FloatArray, up: Mask, low: Mask) -> tuple[int, int]:

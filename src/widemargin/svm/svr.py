@@ -101,7 +101,8 @@ class SVR(KernelRegressor):
     n_support_ : ndarray of shape (1,)
         Their number.
     dual_coef_ : ndarray of shape (1, n_SV)
-        Their coefficients α − α*.
+        Their coefficients α − α*. Here α belongs to targets above the tube and α* to those below,
+        as in LIBSVM; (3.34) of the thesis has the names the other way round.
     intercept_ : ndarray of shape (1,)
         The bias.
     coef_ : ndarray of shape (1, n_features)

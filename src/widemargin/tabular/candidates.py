@@ -25,6 +25,8 @@ EXACT_ROWS = 120_000  # that one exact machine has at most
 MIXTURE_ROWS = 10_000  # per expert of a mixture
 FIT_GROWTH = 1.8  # exponent of the time of an exact fit in its rows
 SHARPNESS_STEP, C_STEP, EPSILON_STEP = 2.0, 4.0, 4.0  # between neighbours
+DEEP_LAYERS, DEEP_DROPOUT, DEEP_RATE = (256, 256, 256), 0.1, 2e-3
+DEEP_VISITS, DEEP_EPOCHS = 1_000_000, (10, 40)  # examples visited, but so many epochs
 LIMITS = {"sharpness": (1 / 32, 32.0), "C": (1e-3, 1e3), "epsilon": (1e-4, 0.5)}
 
 
@@ -32,7 +34,7 @@ LIMITS = {"sharpness": (1 / 32, 32.0), "C": (1e-3, 1e3), "epsilon": (1e-4, 0.5)}
 class Candidate:
     """One machine with its inputs."""
 
-    family: str = "kernel"  # or "linear", "mlp", "simple_mlp", "mixture"
+    family: str = "kernel"  # or "linear", "mlp", "deep_mlp", "simple_mlp", "mixture"
     form: str = "robust"
     metric: str = "none"  # or "diagonal", "full"
     kernel: str = "exponential"
@@ -85,9 +87,10 @@ class Candidate:
         self, median: float, rows: int, *, regression: bool, n_jobs: int | None, random_state: int
     ) -> Any:
         """The unfitted machine, for inputs with this median distance and number of rows."""
-        if self.family == "mlp":
+        if self.family in ("mlp", "deep_mlp"):
             model = MLPRegressor if regression else MLPClassifier
-            return model(n_jobs=n_jobs, random_state=random_state)
+            options = _deep_network(rows) if self.family == "deep_mlp" else {}
+            return model(**options, n_jobs=n_jobs, random_state=random_state)
         if self.family == "simple_mlp":
             return SimpleMLPClassifier(n_jobs=n_jobs, random_state=random_state)
         if self.family == "linear":
@@ -140,3 +143,17 @@ class Candidate:
             parts += [f", ε {self.epsilon:.3g}"]
         metric = "" if self.metric == "none" else f", {self.metric} metric"
         return "".join([*parts, f"; {self.form} inputs{metric}"])
+
+
+def _deep_network(rows: int) -> dict[str, Any]:
+    """Options of a network with three layers and dropout, which is trained for a few epochs."""
+    return {
+        "hidden_layer_sizes": DEEP_LAYERS,
+        "solver": "adamw",
+        "batch_size": min(max(rows // 50, 32), 256, rows),
+        "learning_rate": "one_cycle",
+        "learning_rate_init": DEEP_RATE,
+        "max_iter": min(max(DEEP_VISITS // rows, DEEP_EPOCHS[0]), DEEP_EPOCHS[1]),
+        "tol": None,
+        "dropout": DEEP_DROPOUT,
+    }

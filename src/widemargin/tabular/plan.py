@@ -23,6 +23,7 @@ PORTFOLIO: tuple[Candidate, ...] = (
     Candidate(kernel="rbf", exponent=2.0, sharpness=1.0, C=100.0),
     Candidate(form="levels", kernel="rbf", exponent=2.0, sharpness=0.5, C=2.5),
     Candidate("mlp"),
+    Candidate("deep_mlp"),
     Candidate("mlp", form="levels"),
     Candidate(form="levels", metric="full", kernel="rbf", exponent=2.0, sharpness=1.0, C=10.0),
     Candidate(metric="diagonal", kernel="rbf", exponent=2.0, sharpness=1.0, C=10.0),

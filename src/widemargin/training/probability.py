@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
@@ -31,7 +32,12 @@ ABOVE_HALF, BELOW_HALF = float(np.nextafter(0.5, 1)), float(np.nextafter(0.5, 0)
 
 
 def fit_sigmoid(
-    scores: ArrayLike, positive: ArrayLike, weights: ArrayLike = None, *, intercept: bool
+    scores: ArrayLike,
+    positive: ArrayLike,
+    weights: ArrayLike = None,
+    *,
+    intercept: bool,
+    smooth: bool = True,
 ) -> tuple[float, float]:
     r"""A and B of :math:`p = 1/(1 + e^{A f + B})` by maximum likelihood.
 
@@ -41,6 +47,9 @@ def fit_sigmoid(
     with :math:`N_\pm` the weights of the two classes. A weight of 2 means an example given twice,
     a weight of 0 an example left out. As 0 < t < 1, the minimum is finite even when the scores
     separate the classes. Newton's method with backtracking finds it (Lin, Lin and Weng, 2007).
+
+    The thesis minimises the plain likelihood (6.10), with :math:`t_l = 1` if positive, else 0. Its
+    w and a are −A and B. That minimum is finite only if the classes overlap.
 
     Parameters
     ----------
@@ -52,6 +61,9 @@ def fit_sigmoid(
         Weights ≥ 0.
     intercept : bool
         Whether to fit B. If not, B = 0 and A < 0, so that p > 1/2 exactly when f > 0.
+    smooth : bool, default=True
+        Whether t is smoothed as above (Platt 2000). False fits (6.10), and is refused if the scores
+        separate the classes.
 
     Returns
     -------
@@ -72,13 +84,25 @@ def fit_sigmoid(
     >>> A, B = fit_sigmoid([-2, -1, 1, 2], [False, False, True, True], intercept=False)
     >>> sigmoid([-1, 0, 1], A, B).round(2)
     array([0.34, 0.5 , 0.66])
+
+    With few examples, smoothing makes the probabilities less extreme:
+
+    >>> f, y = [-2, -1, 1, -1, 1, 2], [False, False, False, True, True, True]
+    >>> for smooth in (True, False):
+    ...     print(sigmoid([-1, 0, 1], *fit_sigmoid(f, y, intercept=True, smooth=smooth)).round(2))
+    [0.4 0.5 0.6]
+    [0.32 0.5  0.68]
     """
     f = np.asarray(scores, dtype=np.float64)
     y = np.asarray(positive, dtype=bool)
     w = np.ones_like(f) if weights is None else np.asarray(weights, dtype=np.float64)
     f, y, w = f[w > 0], y[w > 0], w[w > 0]
     n_pos, n_neg = w[y].sum(), w[~y].sum()
-    t = np.where(y, (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2))
+    if smooth:
+        t = np.where(y, (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2))
+    else:
+        _require_overlap(f, y, intercept=intercept)
+        t = y.astype(np.float64)
     w = w / ((n_pos + n_neg) or 1.0)
 
     # u = A f + B = a (f / scale - shift) + b, centred and at most 1 for any scores
@@ -97,6 +121,23 @@ def fit_sigmoid(
     centred = (f - shift) / spread
     a, b = _newton(np.column_stack([centred, np.ones_like(f)]), t, w, np.array([0.0, b]))
     return float(a / spread / scale), float(b - a * shift / spread)
+
+
+def _require_overlap(f: FloatArray, y: NDArray[np.bool_], *, intercept: bool) -> None:
+    """Refuses scores for which the likelihood (6.10) has no maximum."""
+    f_pos, f_neg = f[y], f[~y]
+    if intercept:  # equal scores have A = 0
+        one_class = len(f_pos) == 0 or len(f_neg) == 0
+        apart = one_class or min(f_pos.max() - f_neg.min(), f_neg.max() - f_pos.min()) <= 0
+        separated = apart and (one_class or np.ptp(f) > 0)
+    else:
+        signed = np.where(y, f, -f)
+        separated = bool(np.all(signed >= 0) and np.any(signed > 0))
+    if separated:
+        raise ValueError(
+            "the scores separate the classes, so the likelihood (6.10) has no maximum; use "
+            "smooth=True, whose targets are inside 0 and 1"
+        )
 
 
 def _newton(F: FloatArray, t: FloatArray, w: FloatArray, theta: FloatArray) -> FloatArray:

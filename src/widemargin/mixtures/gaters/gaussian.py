@@ -36,16 +36,18 @@ class GaussianGater(Gater):
     .. math:: P(x | k) = \sum_n P(n | k)\, N(x; \mu_{kn}, \Sigma_{kn}), \qquad
               g_k(x) = P(k | x) = \frac{P(x | k)\, P(k)}{\sum_j P(x | j)\, P(j)} \qquad (6.4)
 
-    with diagonal Σ. Each density is trained by EM on the examples of its expert alone. So the
-    densities are trained in parallel, in time linear in the number of examples. The priors are
-    :math:`P(k) = |D_k|/L`.
+    with diagonal Σ by default. Each density is trained by EM on the examples of its expert alone.
+    So the densities are trained in parallel, in time linear in the number of examples. The priors
+    are :math:`P(k) = |D_k|/L`.
 
     Parameters
     ----------
     n_components : int, default=10
         Gaussians per expert; fewer for an expert with fewer examples.
-    covariance_type : {"diag", "spherical"}, default="diag"
-        Whether each input has its own variance ("diag"), or all share one.
+    covariance_type : {"diag", "spherical", "full"}, default="diag"
+        Whether each input has its own variance ("diag"), all share one, or Σ is any covariance
+        matrix, as in 6.6.1 ("full"). With d inputs, "full" has d (d + 1)/2 parameters per Gaussian
+        and takes d times as long.
     max_iter : int, default=100
         The largest number of EM steps per fit.
     tol : float, default=0.001
@@ -76,6 +78,8 @@ class GaussianGater(Gater):
         P(n | k) of the Gaussians of all experts, in the order of the experts.
     means_, variances_ : ndarray of shape (n_gaussians, n_features)
         Their parameters, for scaled inputs.
+    covariances_ : ndarray of shape (n_gaussians, n_features, n_features)
+        Their covariance matrices, with ``covariance_type="full"`` only.
     feature_offset_, feature_scale_ : ndarray of shape (n_features,)
         What is subtracted from inputs, and what they are then divided by. ``scaling=None``
         subtracts the mean for accuracy and divides by 1, which changes no gate.
@@ -91,7 +95,7 @@ class GaussianGater(Gater):
 
     References
     ----------
-    R. Collobert, *Large Scale Machine Learning*, 2004, 6.2.
+    R. Collobert, *Large Scale Machine Learning*, 2004, 6.3.2 and 6.6.1.
 
     Examples
     --------
@@ -108,7 +112,7 @@ class GaussianGater(Gater):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions({"diag", "spherical"})],
+        "covariance_type": [StrOptions({"diag", "spherical", "full"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "reg_covar": [Interval(Real, 0, None, closed="neither")],
@@ -206,7 +210,7 @@ class GaussianGater(Gater):
         check_is_fitted(self)
         X = self._inputs(X)
         rows_per_call = max(1, DENSITIES_PER_CALL // (len(self.weights_) + X.shape[1]))
-        log_joint = Components(self.weights_, self.means_, self.variances_).log_joint()
+        log_joint = self._gaussians().log_joint()
 
         def densities(first: int) -> FloatArray:
             x = self._scaled(X[first : first + rows_per_call])
@@ -259,8 +263,12 @@ class GaussianGater(Gater):
         """The Gaussians of each expert."""
         ends = np.cumsum(self.sizes_)
         parts = [slice(end - n, end) for n, end in zip(self.sizes_, ends, strict=True)]
-        arrays = (self.weights_, self.means_, self.variances_)
-        return [Components(*(array[part] for array in arrays)) for part in parts]
+        return [Components(*(array[part] for array in self._gaussians())) for part in parts]
+
+    def _gaussians(self) -> Components:
+        """The Gaussians of all experts."""
+        variances = getattr(self, "covariances_", self.variances_)
+        return Components(self.weights_, self.means_, variances)
 
     def _train(
         self, X: ArrayLike, subsets: list[IntArray], starts: Sequence[Components | None]
@@ -288,9 +296,14 @@ class GaussianGater(Gater):
         """Keeps the Gaussians of all experts."""
         self.n_experts_, self.priors_ = len(found), priors
         self.sizes_ = np.array([len(one.weights) for one in found])
-        self.weights_, self.means_, self.variances_ = (
+        self.weights_, self.means_, variances = (
             np.concatenate(arrays) for arrays in zip(*found, strict=True)
         )
+        self.__dict__.pop("covariances_", None)
+        if variances.ndim == 3:
+            self.covariances_ = variances
+            variances = np.diagonal(variances, axis1=1, axis2=2).copy()
+        self.variances_ = variances
         return self
 
     def _threads(self) -> int:

@@ -5,6 +5,8 @@ r"""Soft mixtures of experts for classification (thesis 3.5 and 6.2).
 
 from typing import Any, ClassVar
 
+from sklearn.utils._param_validation import StrOptions
+
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.mixtures.soft.criteria import Criterion, Logistic, Softmax, Squares
 from widemargin.mixtures.soft.model import SOFT_CONSTRAINTS, SoftMixtureModel
@@ -35,9 +37,10 @@ class MixtureOfExpertsClassifier(LogisticMixin, SoftMixtureModel, IterativeClass
         Hidden units of the gater, with the same values.
     activation : {"tanh", "relu"}, default="tanh"
         The transfer function of hidden units.
-    criterion : {"likelihood", "mse"}, default="likelihood"
+    criterion : {"likelihood", "mse", "tanh_mse"}, default="likelihood"
         "likelihood" minimises −log P(y|x), with logistic experts for two classes and softmax
-        experts for more. "mse" minimises Σ_c (y_c − tanh f_c(x))²/2, with y_c = ±1.
+        experts for more. "mse" minimises Σ_c (y_c − f_c(x))²/2, with y_c = ±1, as in 7.4.1.
+        "tanh_mse" minimises Σ_c (y_c − tanh f_c(x))²/2 (7.5).
     solver : {"gradient", "em"}, default="gradient"
         "gradient" trains experts and gater together, in mini-batches with Adam. "em" is
         expectation-maximisation, for the likelihood only; an epoch is one iteration.
@@ -146,6 +149,7 @@ class MixtureOfExpertsClassifier(LogisticMixin, SoftMixtureModel, IterativeClass
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **IterativeClassifier._parameter_constraints,
         **SOFT_CONSTRAINTS,
+        "criterion": [StrOptions({"likelihood", "mse", "tanh_mse"})],
     }
     _expert_method: ClassVar[str] = "predict_proba"
 
@@ -212,8 +216,8 @@ class MixtureOfExpertsClassifier(LogisticMixin, SoftMixtureModel, IterativeClass
             )
 
     def _soft_criterion(self) -> Criterion:
-        if self.criterion == "mse":
-            return Squares(tanh=True)
+        if self.criterion != "likelihood":
+            return Squares(tanh=self.criterion == "tanh_mse")
         one_output = len(self.classes_) == 2 and not self._has_given_experts
         return Logistic() if one_output else Softmax()
 

@@ -32,7 +32,6 @@ SOFT_CONSTRAINTS: dict[str, Any] = {
     "n_units": _UNITS,
     "n_gater_units": _UNITS,
     "activation": [StrOptions(set(TRANSFERS))],
-    "criterion": [StrOptions({"likelihood", "mse"})],
     "solver": [StrOptions({"gradient", "em"})],
     "expert": [HasMethods(["fit", "predict"]), None],
     "mu": [Interval(Real, 0, None, closed="left")],

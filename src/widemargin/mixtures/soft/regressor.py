@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._typing import ArrayLike, FloatArray
@@ -132,6 +133,7 @@ class MixtureOfExpertsRegressor(SoftMixtureModel, StandardizedRegressor):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **StandardizedRegressor._parameter_constraints,
         **SOFT_CONSTRAINTS,
+        "criterion": [StrOptions({"likelihood", "mse"})],
     }
     _expert_method: ClassVar[str] = "predict"
 
