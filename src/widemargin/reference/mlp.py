@@ -109,7 +109,7 @@ def kept_units(
     ([0.0, 1.333], 1.0)
     """
     with np.errstate(over="ignore"):
-        key = _mix64(np.uint64(seed) + np.uint64(step))
+        key = _mix64(np.array([seed + step], dtype=np.uint64))
         keys = _mix64(_mix64(key + np.uint64(layer)) + np.arange(rows, dtype=np.uint64))
         unit = np.arange(units, dtype=np.uint32) * np.uint32(0x9E3779B9)
         drawn = _mix32((keys >> np.uint64(32)).astype(np.uint32)[:, None] + unit)
