@@ -109,8 +109,9 @@ def kept_units(
     ([0.0, 1.333], 1.0)
     """
     with np.errstate(over="ignore"):
-        key = _mix64(np.array([seed + step], dtype=np.uint64))
-        keys = _mix64(_mix64(key + np.uint64(layer)) + np.arange(rows, dtype=np.uint64))
+        keys = np.array([seed], dtype=np.uint64)
+        for number in (np.array([step]), np.array([layer]), np.arange(rows)):
+            keys = _mix64(keys + number.astype(np.uint64))
         unit = np.arange(units, dtype=np.uint32) * np.uint32(0x9E3779B9)
         drawn = _mix32((keys >> np.uint64(32)).astype(np.uint32)[:, None] + unit)
     return np.where(drawn >= round(dropout * 2**32), 1.0 / (1.0 - dropout), 0.0)
