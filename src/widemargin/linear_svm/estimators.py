@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import check_labels
 from widemargin.inputs.rows import checked_rows
 from widemargin.linear_svm.inputs import LinearInputs
@@ -92,6 +92,14 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         The weights w.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts b.
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of the support vectors: the examples with a dual variable that is not 0, in any
+        of the problems. The vectors are ``X[support_]``; no copy of them is kept.
+    dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
+        Their dual variables β, one row per row of `coef_`: β = y α, with 0 ≤ α ≤ C times the weight
+        for the hinge, α ≥ 0 for its square. `coef_` is Σ β x to rounding, of scaled inputs if they
+        are scaled. A fit that was stopped early has the best w found, which is at most
+        √(2 gap) away from that sum.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
@@ -131,6 +139,13 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     >>> clf = LinearSVC(loss="hinge", scaling="standard", random_state=0).fit(X, y)
     >>> clf.converged_, round(clf.score(X, y), 3)
     (True, 0.988)
+
+    The dual variables, of which those of examples beyond the margin are 0:
+
+    >>> X, y = [[-1.0], [1.0], [3.0]], [0, 1, 1]
+    >>> clf = LinearSVC(loss="hinge", C=10.0, intercept_scaling=None).fit(X, y)
+    >>> clf.support_, clf.dual_coef_.round(6)
+    (array([0, 1]), array([[-0.5,  0.5]]))
 
     All classes in one problem:
 
@@ -211,6 +226,12 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         if self.multi_class == "crammer_singer" and len(coef) == 2:  # as one output
             return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return coef, intercept
+
+    def _dual_attributes(self, expansion: tuple[IntArray, FloatArray]) -> dict[str, Any]:
+        support, coef = expansion
+        if self.multi_class == "crammer_singer" and len(coef) == 2:
+            coef = coef[1:] - coef[:1]
+        return {"support_": support, "dual_coef_": coef}
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """f(x): positive for the second class, or one score per class when there are more.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from widemargin._typing import FloatArray
+from widemargin._typing import FloatArray, IntArray
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.interior_point import PathPoint
 from widemargin.linear_svm.problem import Certificate, Problem
@@ -56,6 +56,8 @@ class LinearProblems(ProblemSet):
         How to solve it.
     path : LinearPathState or None
         What the fit of the previous C left.
+    rows : ndarray of shape (n_samples,) or None
+        Which rows of X the examples are; None if they are all of them.
     """
 
     def __init__(
@@ -65,9 +67,10 @@ class LinearProblems(ProblemSet):
         problems: Sequence[Problem],
         options: LinearOptions,
         path: LinearPathState | None,
+        rows: IntArray | None = None,
     ) -> None:
         self.machine, self.inputs, self.problems = machine, inputs, problems
-        self.options, self.path = options, path
+        self.options, self.path, self.rows = options, path, rows
         self.starts: list[Certificate | None] = [None] * len(problems)
         if path is not None:
             path.enter(float(machine.C), len(problems))
@@ -130,7 +133,15 @@ class LinearProblems(ProblemSet):
         coef, intercept = self.machine._shaped(
             np.vstack([w for w, _ in raw]), np.hstack([b for _, b in raw])
         )
-        return {"coef_": coef, "intercept_": intercept}
+        duals: dict[str, Any] = self.machine._dual_attributes(self.expansion(solutions))
+        return {"coef_": coef, "intercept_": intercept, **duals}
+
+    def expansion(self, solutions: Sequence[LinearSolution]) -> tuple[IntArray, FloatArray]:
+        """The rows of X with a β that is not 0, and these β: one row per output."""
+        betas = [s.certificate.beta.reshape(self.inputs.count, -1) for s in solutions]
+        support = np.flatnonzero(np.any([np.any(beta != 0.0, axis=1) for beta in betas], axis=0))
+        coef = np.hstack([beta[support] for beta in betas]).T
+        return support if self.rows is None else self.rows[support], np.ascontiguousarray(coef)
 
     def finish(self, control: Control) -> Finish:
         return Finish()  # nothing follows
