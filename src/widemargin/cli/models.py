@@ -11,7 +11,8 @@ from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
 from widemargin.perceptrons.margin_perceptron import MarginPerceptron
 from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.perceptrons.sgd_svm import SGDSVC
-from widemargin.svm.svc import SVC, NuSVC
+from widemargin.svm.nu_svc import NuSVC
+from widemargin.svm.svc import SVC
 
 __all__ = ["MODELS", "new_model"]
 

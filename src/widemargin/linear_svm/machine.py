@@ -65,6 +65,14 @@ class LinearMachine(CertifiedMachine):
         """The attributes that show the dual variables, from support vectors and their β."""
         return {}
 
+    def _margins(self, weights: FloatArray) -> dict[str, Any]:
+        """Attributes that measure the margin, where there is one; `weights` of scaled inputs."""
+        return {}
+
+    def _classes_of_problem(self, number: int) -> tuple[str, str]:
+        """What the examples of a problem are called in messages, if they are of two kinds."""
+        raise NotImplementedError
+
     # -------------------------------------------------------------------------------------- fit
 
     def _problem_set(

@@ -71,7 +71,8 @@ class KernelProblems(ProblemSet):
             return False
         if not self.machine._same_problems(before):
             return False
-        ratio = self.machine._bound / before["_fitted_bound"]
+        now, then = self.machine._bound, before["_fitted_bound"]
+        ratio = now / then if np.isfinite(now) and np.isfinite(then) else 1.0
         duals = np.atleast_1d(before["dual_objective_"])
         coefficients = self.machine._earlier_coefficients(self.targets, self.tasks)
         earlier = zip(self.tasks, coefficients, duals, strict=True)
@@ -117,6 +118,7 @@ class KernelProblems(ProblemSet):
             "n_kernel_evaluations_": sum(solution.kernel_evaluations for solution in solutions),
             "cache_hit_rate_": cached / wanted if wanted else 0.0,
             "_fitted_bound": self.machine._bound,
+            **self.machine._margins(solutions),
         }
 
     def remainder(self, early: Sequence[Solution]) -> str:

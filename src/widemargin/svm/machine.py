@@ -124,6 +124,10 @@ class KernelMachine(CertifiedMachine):
             found["intercept_"] = found["intercept_"] - shift
         return found
 
+    def _margins(self, solutions: Sequence[Solution]) -> dict[str, Any]:
+        """Attributes that measure the margin, where there is one."""
+        return {}
+
     def _same_problems(self, before: Any) -> bool:
         """Whether the fit that left these attributes had these problems, but for numbers."""
         return bool(before["shape_fit_"][0] == self.shape_fit_[0])

@@ -276,7 +276,8 @@ def unsolved(problem: Problem, reason: str = "") -> Solution:
     beta, f = problem.initial, np.zeros(problem.examples)
     biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
     if problem.kind == "c_svc":
-        biases = np.array([np.sign(problem.upper @ problem.z)])
+        weight = problem.upper if np.all(np.isfinite(problem.upper)) else np.ones(len(problem.z))
+        biases = np.array([np.sign(weight @ problem.z)])
     dual = 0.0 if not np.any(beta) else -np.inf  # J(0) = 0
     return Solution(beta, f, error, biases, np.inf, np.inf, dual, reason)
 
@@ -304,7 +305,7 @@ def resume(
             ratio = 1.0
     coef = coef * ratio
     upper = problem.upper[: problem.examples]
-    coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
+    coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.copysign(upper, coef), coef)
     return feasible_start(problem, _variables(coef, both)), float(ratio)
 
 
