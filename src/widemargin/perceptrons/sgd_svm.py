@@ -72,8 +72,11 @@ class SGDSVC(LinearClassifier):
         `n_iter_no_change` epochs, but not before the number of epochs of Theorem 8.1. With early
         stopping the rule applies to the validation error, from the first epoch on. None turns
         this rule off.
-    shuffle : bool, default=True
-        Whether each epoch visits the examples in a new random order.
+    shuffle : bool or "replacement", default=True
+        The examples of an epoch. True: all of them, in a new random order. False: all, in the order
+        given. "replacement": as many draws from all examples, each independent of the others, as
+        in the lecture (Yuille 2.7); an epoch then leaves out about a third of the examples. A
+        stream is not at hand to draw from, so there is no `partial_fit` with "replacement".
     scaling : {"standard", "minmax"} or None, default="standard"
         How inputs are scaled: "standard" gives every input mean 0 and variance 1, "minmax" maps
         its range to [0, 1], None leaves inputs as they are. The data are not copied, and sparse
@@ -141,8 +144,9 @@ class SGDSVC(LinearClassifier):
 
     References
     ----------
-    R. Collobert, *Large Scale Machine Learning*, 2004, 8.2 and Theorem 8.1; S. Shalev-Shwartz,
-    Y. Singer and N. Srebro, *Pegasos*, 2007 (``learning_rate=1/mu``).
+    R. Collobert, *Large Scale Machine Learning*, 2004, 8.2 and Theorem 8.1; A. Yuille, *Perceptron
+    and Support Vector Machine*, 2014, section 2.7; S. Shalev-Shwartz, Y. Singer and N. Srebro,
+    *Pegasos*, 2007 (``learning_rate=1/mu, shuffle="replacement"``).
 
     Examples
     --------
@@ -160,6 +164,7 @@ class SGDSVC(LinearClassifier):
         "learning_rate": [StrOptions({"auto"}), _POSITIVE],
         "schedule": [StrOptions({"inverse", "constant", "decay"})],
         "decay": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean", StrOptions({"replacement"})],
     }
 
     def __init__(
@@ -173,7 +178,7 @@ class SGDSVC(LinearClassifier):
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        shuffle: bool = True,
+        shuffle: bool | str = True,
         scaling: str | None = "standard",
         feature_map: Any = None,
         early_stopping: bool = False,
@@ -206,6 +211,13 @@ class SGDSVC(LinearClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    def _require_online(self) -> None:
+        if self.shuffle == "replacement":
+            raise AttributeError(
+                "shuffle='replacement' draws from all examples, which partial_fit does not have; "
+                "use shuffle=True, which visits the examples of a stream as they come, or fit"
+            )
 
     def _criterion(self) -> criteria.Criterion:
         return criteria.Margin(1.0)
