@@ -14,25 +14,21 @@ The core keeps :math:`w = a v` and shrinks *a*, so that a visit costs as many op
 example has non-zero inputs (``cpp/widemargin/linear/linear_units.hpp``).
 """
 
-from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from widemargin import criteria, theory
 from widemargin._typing import ArrayLike
 from widemargin.perceptrons.linear_classifier import LinearClassifier
 from widemargin.perceptrons.linear_learner import LinearLearner
+from widemargin.perceptrons.weight_decay import WeightDecay
 from widemargin.training.estimators import Examples
 from widemargin.training.loop import Learner, Outcome
 
 __all__ = ["SGDSVC"]
 
-AUTO_STEP = 0.1  # the fraction of the margin by which a first update moves its own example
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
-
-class SGDSVC(LinearClassifier):
+class SGDSVC(WeightDecay, LinearClassifier):
     r"""Linear SVM, trained online: stochastic gradient with weight decay (8.16).
 
     Minimises, with :math:`\mu = 1/(C L)` for *L* examples (of weights :math:`c_l`, all 1 if none
@@ -131,6 +127,7 @@ class SGDSVC(LinearClassifier):
     See Also
     --------
     SVC : The exact solution, also with kernels.
+    KernelSGDSVC : The same updates in the dual, with any kernel.
     MarginPerceptron : The same updates without weight decay.
 
     Notes
@@ -160,10 +157,7 @@ class SGDSVC(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearClassifier._parameter_constraints,
-        "mu": [_POSITIVE],
-        "learning_rate": [StrOptions({"auto"}), _POSITIVE],
-        "schedule": [StrOptions({"inverse", "constant", "decay"})],
-        "decay": [Interval(Real, 0, None, closed="left")],
+        **WeightDecay._decay_constraints,
         "shuffle": ["boolean", StrOptions({"replacement"})],
     }
 
@@ -219,33 +213,10 @@ class SGDSVC(LinearClassifier):
                 "use shuffle=True, which visits the examples of a stream as they come, or fit"
             )
 
-    def _criterion(self) -> criteria.Criterion:
-        return criteria.Margin(1.0)
-
     def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
         learner = super()._learner(examples, resume=resume)
-        if self.learning_rate != "auto":
-            self.learning_rate_ = float(self.learning_rate)
-        elif not resume:
-            self.learning_rate_ = AUTO_STEP / (learner.mean_squared_norm() + 1.0)
-            self.learning_rate_ = min(self.learning_rate_, 1.0 / self.mu)
-        if self.learning_rate_ * self.mu > 1.0:
-            raise ValueError(
-                f"learning_rate={self.learning_rate_:.6g} times mu={self.mu:.6g} is more than 1: "
-                "the weights would change sign at every example; use learning_rate <= 1/mu"
-            )
-        learner.mu = self.mu
-        learner.slowing = self.learning_rate_ * self.mu if self.schedule == "inverse" else 0.0
-        self.theorem_epochs_ = theory.decay_epochs(len(learner.order), self.learning_rate_, self.mu)
-        self.C_ = 1.0 / (self.mu * len(learner.order))
+        self._decay(learner, resume=resume)
         return learner
-
-    def _rate(self) -> tuple[str, float, float, float]:
-        name = "constant" if self.schedule == "inverse" else self.schedule  # the learner's own
-        return (name, self.learning_rate_, self.decay, 0.0)
-
-    def _needed_epochs(self) -> float:
-        return 0.0 if self.early_stopping else self.theorem_epochs_
 
     def _conclude(self, learner: Learner, outcome: Outcome) -> None:
         super()._conclude(learner, outcome)

@@ -4,14 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows
 from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.svm.decomposition import Options, Solution, SolverState
+from widemargin.svm.early_stopping import ValidationWatch
 from widemargin.svm.solve import Task, resume, unsolved
-from widemargin.training.certified import Finish, ProblemSet, number_or_array
+from widemargin.training.certified import (
+    Finish,
+    ProblemSet,
+    WeightedExamples,
+    number_or_array,
+)
 from widemargin.training.control import Control, Watcher
 
 __all__ = ["KernelProblems"]
@@ -81,6 +88,39 @@ class KernelProblems(ProblemSet):
         if self.path is not None:
             self.path.factor = starts[0][1]
         return True
+
+    def watch(self, held_out: WeightedExamples | None) -> None:
+        """Give each problem the validation examples that concern it, with early stopping."""
+        machine = self.machine
+        if not getattr(machine, "early_stopping", False):
+            return
+        if held_out is None:
+            raise ValueError(
+                "early_stopping=True needs validation examples; give X_val and y_val to fit, or "
+                "use early_stopping=False"
+            )
+        machine._check_early_stopping()
+        X_val, y_val, weights = held_out
+        targets = machine._targets(y_val)
+        rows = counted_rows(len(targets), weights)
+        watched = zip(self.tasks, machine._tasks(targets, None, rows), strict=True)
+        self.tasks = [
+            task._replace(
+                validation=ValidationWatch(
+                    machine._kernel,
+                    self.X,
+                    task.ids,
+                    _safe_indexing(X_val, own.ids),
+                    own.problem.z if machine._several else targets[own.ids],
+                    None if weights is None else weights[own.ids],
+                    machine._several,
+                    int(machine.n_iter_no_change),
+                )
+            )
+            if len(own.ids)
+            else task
+            for task, own in watched
+        ]
 
     def unsolved(self) -> list[Solution]:
         return [unsolved(task.problem) for task in self.tasks]

@@ -37,6 +37,8 @@ class NuSVC(KernelClassifier):
         As in `SVC`.
     working_set_size, time_limit, n_jobs, warm_start, dtype, multi_class, scaling, exponent :
         As in `SVC`.
+    shrinking_iterations, shrinking_threshold :
+        As in `SVC`.
 
     Attributes
     ----------
@@ -93,6 +95,8 @@ class NuSVC(KernelClassifier):
         multi_class: str = "ovo",
         scaling: str | None = None,
         exponent: float = 1.0,
+        shrinking_iterations: int = 5,
+        shrinking_threshold: float | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -117,6 +121,8 @@ class NuSVC(KernelClassifier):
         self.multi_class = multi_class
         self.scaling = scaling
         self.exponent = exponent
+        self.shrinking_iterations = shrinking_iterations
+        self.shrinking_threshold = shrinking_threshold
 
     def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
         weights = super()._weights(X, y, sample_weight)

@@ -7,7 +7,7 @@ is `SVC`. Its dual is solved by the decomposition algorithm (thesis, Chapter 5),
 """
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,6 +103,18 @@ class SVC(KernelClassifier):
         sparse. It needs a named kernel.
     exponent : float, default=1.0
         q of exponential, 0 < q ≤ 2, and of laplacian, 0 < q ≤ 1. Multiples of ¼ are the fastest.
+    shrinking_iterations : int, default=5
+        How many iterations in a row an example must satisfy its conditions before it is set aside.
+    shrinking_threshold : float or None, default=None
+        By more than what, each time: the thesis's threshold (5.2.4). None: by more than 15 % of
+        the largest violation at that time.
+    early_stopping : bool, default=False
+        Whether the error on the validation examples of `fit` ends training (thesis, 8.9): the
+        fraction that is misclassified, of each problem by itself. It is measured after every L/10
+        steps, for L examples, so that the result does not depend on the clock; the machine with
+        the lowest error is returned. `working_set_size="auto"` means 32 then.
+    n_iter_no_change : int, default=5
+        How many measures in a row without a lower error end training.
 
     Attributes
     ----------
@@ -150,9 +162,10 @@ class SVC(KernelClassifier):
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback", also if only the calibration
-        of probabilities was stopped; "rounding" if rounding keeps the violation, or what can be
-        verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
-        violate the conditions.
+        of probabilities was stopped; "validation" if the validation error ended training, or the
+        machine that it chose is not the last one; "rounding" if rounding keeps the violation, or
+        what can be verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"`
+        set aside violate the conditions.
     n_iter_ : ndarray of shape (n_problems,)
         The number of steps of each problem.
     n_kernel_evaluations_ : int
@@ -202,6 +215,8 @@ class SVC(KernelClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="right")],  # infinite: a hard margin
+        "early_stopping": ["boolean"],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -230,6 +245,10 @@ class SVC(KernelClassifier):
         multi_class: str = "ovo",
         scaling: str | None = None,
         exponent: float = 1.0,
+        shrinking_iterations: int = 5,
+        shrinking_threshold: float | None = None,
+        early_stopping: bool = False,
+        n_iter_no_change: int = 5,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -254,6 +273,10 @@ class SVC(KernelClassifier):
         self.multi_class = multi_class
         self.scaling = scaling
         self.exponent = exponent
+        self.shrinking_iterations = shrinking_iterations
+        self.shrinking_threshold = shrinking_threshold
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
 
     def _solve(
         self,
@@ -277,6 +300,15 @@ class SVC(KernelClassifier):
             where = f"in the feature space of kernel={self.kernel!r}"
             names = self._classes_of_problem(error.number)
             raise not_separable(self, names, error.bound, where) from None
+
+    def _check_early_stopping(self) -> None:
+        if self.probability:
+            raise ValueError(
+                "early_stopping=True and probability=True: the machines of the folds would not be "
+                "stopped where this one is; use probability=False, and CalibratedClassifierCV"
+            )
+        if not np.isfinite(self.C):
+            raise ValueError(f"early_stopping=True and C={self.C}; use a finite C")
 
     def _margins(self, solutions: Sequence[Solution]) -> dict[str, Any]:
         squares = [float(one.beta @ one.f) if np.isfinite(one.gap) else np.nan for one in solutions]
