@@ -232,8 +232,8 @@ void bind_kernel(nb::module_& m) {
           "exponent"_a, "rows"_a, "coef"_a, "points"_a, "out"_a.noconvert(), "threads"_a);
     m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
           "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,
-          "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a, "mu"_a = 0.0, "slowing"_a = 0.0,
-          "shrunk"_a.noconvert().none() = nb::none());
+          "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a, "mu"_a, "slowing"_a,
+          "shrunk"_a.noconvert().none());
 }
 
 }  // namespace widemargin

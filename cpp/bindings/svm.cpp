@@ -216,9 +216,8 @@ void bind_svm(nb::module_& m) {
                       std::uint32_t, double, double, std::size_t, std::int64_t, int,
                       SolverMemory*>(),
              "kernel"_a, nb::kw_only(), "diagonal"_a.none(), "beta"_a, "lo"_a, "hi"_a, "s"_a,
-             "group"_a.none(), "working_set"_a, "shrinking"_a, "patience"_a = 5,
-             "threshold"_a = -1.0, "tol"_a, "cache_bytes"_a, "max_steps"_a, "threads"_a,
-             "memory"_a.none())
+             "group"_a.none(), "working_set"_a, "shrinking"_a, "patience"_a, "threshold"_a, "tol"_a,
+             "cache_bytes"_a, "max_steps"_a, "threads"_a, "memory"_a.none())
         .def("release", &Solver::release)
         .def("run", &Solver::run, "seconds"_a)
         .def("measure", &Solver::measure, "seconds"_a)

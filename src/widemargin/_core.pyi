@@ -96,9 +96,9 @@ def kernel_perceptron(
     parameter: float,
     rate: float,
     bias_rate: float,
-    mu: float = 0.0,
-    slowing: float = 0.0,
-    shrunk: FloatArray | None = None,
+    mu: float,
+    slowing: float,
+    shrunk: FloatArray | None,
 ) -> _Sums: ...
 def criterion(
     name: str,
@@ -286,8 +286,8 @@ class Decomposition:
         group: NDArray[np.uint8] | None,
         working_set: int,
         shrinking: str,
-        patience: int = 5,
-        threshold: float = -1.0,
+        patience: int,
+        threshold: float,
         tol: float,
         cache_bytes: int,
         max_steps: int,

@@ -90,7 +90,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
     exponent : float, default=1.0
         q of exponential, 0 < q ≤ 2, and of laplacian, 0 < q ≤ 1. Multiples of ¼ are the fastest.
     shrinking_iterations : int, default=5
-        How many iterations in a row an example must satisfy its conditions before it is set aside.
+        For how many iterations an example must satisfy its conditions before it is set aside.
     shrinking_threshold : float or None, default=None
         By more than what, each time: the thesis's threshold (5.2.4). None: by more than 15 % of
         the largest violation at that time.
