@@ -53,14 +53,14 @@ class KernelSGDSVC(WeightDecay, DualClassifier):
         As in `KernelPerceptron`.
     fit_intercept : bool, default=True
         Whether to train the bias b, which is not decayed.
-    scaling, max_iter, shuffle :
+    scaling, max_iter :
         As in `KernelPerceptron`.
     tol : float or None, default=1e-3
         Training stops when the objective has not fallen by `tol` below its best value for
         `n_iter_no_change` epochs, but not before the number of epochs of Theorem 8.1. With early
         stopping the rule applies to the validation error, from the first epoch on. None turns
         this rule off.
-    early_stopping, validation_fraction, n_iter_no_change, class_weight :
+    shuffle, early_stopping, validation_fraction, n_iter_no_change, class_weight :
         As in `KernelPerceptron`.
     time_limit, warm_start, verbose, random_state :
         As in `KernelPerceptron`.
