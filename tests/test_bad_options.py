@@ -76,7 +76,7 @@ def test_wrong_class_weights_are_refused(name, class_weight, message):
     assert is_unfitted(clf)
 
 
-@every_with("early_stopping")
+@every_with("validation_fraction")
 @pytest.mark.parametrize(
     ("options", "arguments", "message"),
     [
@@ -106,7 +106,7 @@ def test_wrong_validation_sets_are_refused(name, options, arguments, message):
     assert is_unfitted(clf)
 
 
-@every_with("early_stopping")
+@every_with("validation_fraction")
 @pytest.mark.parametrize(
     ("fraction", "rows"), [(0.001, 40), (0.01, 40), (0.99, 40), (0.5, 3)], ids=str
 )

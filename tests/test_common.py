@@ -22,6 +22,7 @@ from widemargin import (
     HardMixtureClassifier,
     HardMixtureRegressor,
     KernelPerceptron,
+    KernelSGDSVC,
     LinearSVC,
     LinearSVCCV,
     LinearSVRCV,
@@ -60,6 +61,8 @@ VARIANTS = [
     MarginPerceptron(feature_map="polynomial", max_iter=20),
     MarginPerceptron(feature_map="fourier", max_iter=20),
     SGDSVC(schedule="decay", average=False, scaling=None),
+    KernelSGDSVC(kernel="poly", coef0=1.0, max_iter=50),
+    KernelSGDSVC(kernel="precomputed", schedule="decay", max_iter=50),
     KernelPerceptron(kernel="linear", tol=None),  # tol may stop it at a bad moment
     KernelPerceptron(kernel="poly", coef0=1.0, scaling=None),
     KernelPerceptron(kernel="precomputed", tol=None),

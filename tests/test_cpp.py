@@ -220,7 +220,8 @@ def decomposition(**changes):
     zeros = np.zeros((1, 4))
     options = {
         "diagonal": np.ones(4), "beta": zeros, "lo": zeros, "hi": zeros + 1.0, "s": zeros - 1.0,
-        "group": None, "working_set": 0, "shrinking": "checked", "tol": 1e-3,
+        "group": None, "working_set": 0, "shrinking": "checked", "patience": 5, "threshold": -1.0,
+        "tol": 1e-3,
         "cache_bytes": 1 << 20, "max_steps": -1, "threads": 1, "memory": None,
     }  # fmt: skip
     return _core.Decomposition(lambda rows: np.eye(4)[rows], **{**options, **changes})
@@ -309,8 +310,8 @@ def cycles():
     zeros = np.zeros((1, 4))
     rows_of.solver = _core.Decomposition(
         rows_of, diagonal=np.ones(4), beta=zeros, lo=zeros, hi=zeros + 1, s=zeros - 1, group=None,
-        working_set=0, shrinking="never", tol=1e-3, cache_bytes=1000, max_steps=-1, threads=1,
-        memory=None)
+        working_set=0, shrinking="never", patience=5, threshold=-1.0, tol=1e-3, cache_bytes=1000,
+        max_steps=-1, threads=1, memory=None)
     rows_of.solver.run(1.0)
 
 

@@ -66,6 +66,7 @@ MODELS = [
         {"mu": 0.01, "learning_rate": 0.1, "schedule": "decay", "decay": 0.2, "average": False},
     ),
     ("SGDSVM/map", "SGDSVC", {"feature_map": "fourier", "schedule": "constant", "max_iter": 20}),
+    ("KernelSGDSVC/default", "KernelSGDSVC", {"max_iter": 50}),
     ("KernelPerceptron/default", "KernelPerceptron", {}),
     (
         "KernelPerceptron/poly",

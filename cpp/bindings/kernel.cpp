@@ -174,7 +174,8 @@ TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector
                              Matrix<double> step, Vector<const double> y,
                              std::optional<Vector<const double>> weights, bool one_against_rest,
                              const std::string& criterion, double parameter, double rate,
-                             double bias_rate) {
+                             double bias_rate, double mu, double slowing,
+                             std::optional<Vector<double>> shrunk) {
     const std::size_t count = tile.shape(0), outputs = f.shape(1);
     require(tile.shape(1) == count, "tile must be square");
     require(f.shape(0) == count && y.shape(0) == count, "f and y must have one entry per example");
@@ -182,6 +183,9 @@ TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector
     require(b.shape(0) == outputs, "b must have one entry per output");
     require(!weights || weights->shape(0) == count, "weights must have one entry per example");
     require(one_against_rest || outputs == 1, "several outputs need one_against_rest");
+    require(mu >= 0.0 && rate * mu <= 1.0 && slowing >= 0.0, "rate times mu must be in [0, 1]");
+    require(mu == 0.0 || shrunk, "weight decay needs shrunk, for the factor of the coefficients");
+    require(!shrunk || shrunk->shape(0) == 1, "shrunk must have one entry");
     const DualPerceptronChunk chunk{
         .tile = tile.data(),
         .count = count,
@@ -194,7 +198,10 @@ TallyTuple kernel_perceptron(Matrix<const double> tile, Matrix<double> f, Vector
         .bias_rate = bias_rate,
         .f = f.data(),
         .b = b.data(),
-        .step = step.data()};
+        .step = step.data(),
+        .mu = mu,
+        .slowing = slowing,
+        .shrunk = data_or_null(shrunk)};
     nb::gil_scoped_release release;
     return as_tuple(loops().kernel_perceptron(chunk));
 }
@@ -225,7 +232,8 @@ void bind_kernel(nb::module_& m) {
           "exponent"_a, "rows"_a, "coef"_a, "points"_a, "out"_a.noconvert(), "threads"_a);
     m.def("kernel_perceptron", &kernel_perceptron, "tile"_a, "f"_a.noconvert(), "b"_a.noconvert(),
           "step"_a.noconvert(), nb::kw_only(), "y"_a, "weights"_a.none(), "one_against_rest"_a,
-          "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a);
+          "criterion"_a, "parameter"_a, "rate"_a, "bias_rate"_a, "mu"_a, "slowing"_a,
+          "shrunk"_a.noconvert().none());
 }
 
 }  // namespace widemargin

@@ -26,8 +26,9 @@ class Solver {
     Solver(nb::object kernel, std::optional<Vector<const double>> diagonal,
            Matrix<const double> beta, Matrix<const double> lo, Matrix<const double> hi,
            Matrix<const double> s, std::optional<Matrix<const unsigned char>> group,
-           std::size_t working_set, const std::string& shrinking, double tol,
-           std::size_t cache_bytes, std::int64_t max_steps, int threads, SolverMemory* memory)
+           std::size_t working_set, const std::string& shrinking, std::uint32_t patience,
+           double threshold, double tol, std::size_t cache_bytes, std::int64_t max_steps,
+           int threads, SolverMemory* memory)
         : kernel_(std::move(kernel)) {
         std::shared_ptr<const KernelSource> source;
         if (diagonal) {
@@ -68,12 +69,15 @@ class Solver {
         }
         x.two_sums = group.has_value();
         require(working_set % 2 == 0, "working_set must be even");
+        require(patience >= 1, "patience must be at least 1");
         const DecompositionOptions options{.working_set = working_set,
                                            .shrinking = shrinking_of(shrinking),
                                            .tol = tol,
                                            .cache_bytes = cache_bytes,
                                            .max_steps = max_steps,
-                                           .threads = at_most_one_per_cpu(threads)};
+                                           .threads = at_most_one_per_cpu(threads),
+                                           .patience = patience,
+                                           .threshold = threshold};
         SolverMemory taken = memory ? std::move(*memory) : SolverMemory();
         nb::gil_scoped_release release;
         solver_ = std::make_unique<Decomposition>(source, std::move(x), options, std::move(taken));
@@ -209,10 +213,11 @@ void bind_svm(nb::module_& m) {
         .def(nb::init<nb::object, std::optional<Vector<const double>>, Matrix<const double>,
                       Matrix<const double>, Matrix<const double>, Matrix<const double>,
                       std::optional<Matrix<const unsigned char>>, std::size_t, const std::string&,
-                      double, std::size_t, std::int64_t, int, SolverMemory*>(),
+                      std::uint32_t, double, double, std::size_t, std::int64_t, int,
+                      SolverMemory*>(),
              "kernel"_a, nb::kw_only(), "diagonal"_a.none(), "beta"_a, "lo"_a, "hi"_a, "s"_a,
-             "group"_a.none(), "working_set"_a, "shrinking"_a, "tol"_a, "cache_bytes"_a,
-             "max_steps"_a, "threads"_a, "memory"_a.none())
+             "group"_a.none(), "working_set"_a, "shrinking"_a, "patience"_a, "threshold"_a, "tol"_a,
+             "cache_bytes"_a, "max_steps"_a, "threads"_a, "memory"_a.none())
         .def("release", &Solver::release)
         .def("run", &Solver::run, "seconds"_a)
         .def("measure", &Solver::measure, "seconds"_a)

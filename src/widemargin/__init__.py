@@ -17,7 +17,13 @@ from widemargin.mlp import (
     NilssonMLPClassifier,
     SimpleMLPClassifier,
 )
-from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
+from widemargin.perceptrons import (
+    SGDSVC,
+    KernelPerceptron,
+    KernelSGDSVC,
+    MarginPerceptron,
+    Perceptron,
+)
 from widemargin.persistence import load, save
 from widemargin.svm import SVC, SVCCV, SVR, SVRCV, NuSVC, NuSVR, OneClassSVM
 from widemargin.tabular import TabularClassifier, TabularRegressor
@@ -35,6 +41,7 @@ __all__ = [
     "HardMixtureRegressor",
     "HatEncoder",
     "KernelPerceptron",
+    "KernelSGDSVC",
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",

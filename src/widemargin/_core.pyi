@@ -96,6 +96,9 @@ def kernel_perceptron(
     parameter: float,
     rate: float,
     bias_rate: float,
+    mu: float,
+    slowing: float,
+    shrunk: FloatArray | None,
 ) -> _Sums: ...
 def criterion(
     name: str,
@@ -287,6 +290,8 @@ class Decomposition:
         group: NDArray[np.uint8] | None,
         working_set: int,
         shrinking: str,
+        patience: int,
+        threshold: float,
         tol: float,
         cache_bytes: int,
         max_steps: int,

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from widemargin import (
     SGDSVC,
     KernelPerceptron,
+    KernelSGDSVC,
     MarginPerceptron,
     MixtureOfExpertsClassifier,
     MLPClassifier,
@@ -21,6 +22,7 @@ MODELS = [
     MarginPerceptron(early_stopping=True),
     SGDSVC(tol=None),
     KernelPerceptron(),
+    KernelSGDSVC(tol=None, max_iter=20),
     SimpleMLPClassifier(n_units=10),
     NilssonMLPClassifier(n_units=11),
     MLPClassifier(hidden_layer_sizes=(3,), tol=None),

@@ -14,6 +14,7 @@ from widemargin.persistence.classes import CLASSES, find_class, public_name
 BASE_CLASSES = {
     "ClusterMixture": "the fit of hard mixtures on a cluster",
     "CommitteeClassifier": "the fit of committees of threshold units",
+    "DualClassifier": "inputs, kernel and outputs of KernelPerceptron and KernelSGDSVC",
     "Gater": "the interface of gaters; users derive their own from it",
     "HardMixture": "the fit of hard mixtures",
     "IterativeClassifier": "classes and scores of models that are trained by epochs",

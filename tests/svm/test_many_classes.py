@@ -183,6 +183,8 @@ def test_what_the_core_refuses():
         group=None,
         working_set=0,
         shrinking="checked",
+        patience=5,
+        threshold=-1.0,
         tol=1e-3,
         cache_bytes=1 << 20,
         max_steps=-1,

@@ -164,10 +164,13 @@ struct DualPerceptronChunk {
     Targets targets;
     Criterion criterion;
     double rate;
-    double bias_rate;  // lambda R^2, 0 without a bias
-    double* f;         // n x K: w . phi(x) without the bias; overwritten
-    double* b;         // K
-    double* step;      // n x K: receives what was added to alpha_lk y_lk
+    double bias_rate;          // lambda R^2, 0 without a bias
+    double* f;                 // n x K: w . phi(x) without the bias; overwritten
+    double* b;                 // K
+    double* step;              // n x K: receives what was added to alpha_lk y_lk
+    double mu = 0.0;           // weight decay
+    double slowing = 0.0;      // lambda/(1 + slowing l) at example l of the chunk
+    double* shrunk = nullptr;  // receives the factor of all earlier coefficients, if there is decay
 };
 
 }  // namespace widemargin

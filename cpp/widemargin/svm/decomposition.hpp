@@ -22,6 +22,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <limits>
 
 #include "widemargin/svm/partition.hpp"
@@ -39,6 +40,10 @@ struct DecompositionOptions {
     std::int64_t max_steps;   // of two variables; negative for no limit
     int threads;
     std::size_t worth_dividing = 16384;  // examples above which parts may give a first solution
+    // An example is set aside after it has satisfied its conditions for `patience` iterations, each
+    // time by more than `threshold`; if that is negative, by a fraction of the largest violation.
+    std::uint32_t patience = 5;
+    double threshold = -1.0;
 };
 
 struct DecompositionProgress {
@@ -144,7 +149,7 @@ class Decomposition {
     Variables x_;             // the first active_ places are active
     std::size_t active_ = 0;  // f is up to date only for them
     Buffer<double> next_f_;
-    std::vector<unsigned char> satisfied_;  // for how many iterations
+    std::vector<std::uint32_t> satisfied_;  // for how many iterations
     std::unique_ptr<Frame> frame_;          // the active examples
     std::vector<ShrunkExamples> shrunk_;    // the last ones are next to the active examples
     RowCache cache_;

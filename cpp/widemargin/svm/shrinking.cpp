@@ -6,9 +6,8 @@
 namespace widemargin {
 namespace {
 
-// An example is set aside after it has satisfied its conditions for this many iterations, each time
-// by at least this fraction of the largest violation.
-constexpr unsigned char kPatienceIterations = 5;
+// An example satisfies its conditions safely if it does so by this fraction of the largest
+// violation, unless a threshold is given.
 constexpr double kSafeFraction = 0.15;
 // All arrays are compacted if at most this fraction of the active examples stays.
 constexpr double kCompactFraction = 0.9;
@@ -29,12 +28,13 @@ double Decomposition::need(std::size_t p, const Violation& now) const {
 
 void Decomposition::shrink() {
     const Violation now = measure_violation();
+    const double given = options_.threshold;
+    const double threshold = given < 0.0 ? kSafeFraction * now.worst : given;
     std::vector<std::size_t> keep;
     for (std::size_t p = 0; p < active_; ++p) {
-        const bool satisfied = need(p, now) < -kSafeFraction * now.worst;
-        satisfied_[p] =
-            satisfied ? std::min<unsigned char>(satisfied_[p] + 1, kPatienceIterations) : 0;
-        if (satisfied_[p] < kPatienceIterations) keep.push_back(p);
+        const bool satisfied = need(p, now) < -threshold;
+        satisfied_[p] = satisfied ? std::min(satisfied_[p] + 1, options_.patience) : 0;
+        if (satisfied_[p] < options_.patience) keep.push_back(p);
     }
     const auto worth = kCompactFraction * static_cast<double>(active_);
     if (keep.size() >= 2 && static_cast<double>(keep.size()) < worth) compact(keep);

@@ -8,10 +8,12 @@ from widemargin.mlp.classifier import MLPClassifier
 from widemargin.mlp.nilsson import NilssonMLPClassifier
 from widemargin.mlp.simple import SimpleMLPClassifier
 from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
+from widemargin.perceptrons.kernel_sgd_svm import KernelSGDSVC
 from widemargin.perceptrons.margin_perceptron import MarginPerceptron
 from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.perceptrons.sgd_svm import SGDSVC
-from widemargin.svm.svc import SVC, NuSVC
+from widemargin.svm.nu_svc import NuSVC
+from widemargin.svm.svc import SVC
 
 __all__ = ["MODELS", "new_model"]
 
@@ -21,6 +23,7 @@ MODELS: dict[str, type[Any]] = {
     "kernel-perceptron": KernelPerceptron,
     "linear-svc": LinearSVC,
     "sgd-svc": SGDSVC,
+    "kernel-sgd-svc": KernelSGDSVC,
     "mlp": MLPClassifier,
     "simple-mlp": SimpleMLPClassifier,
     "nilsson-mlp": NilssonMLPClassifier,

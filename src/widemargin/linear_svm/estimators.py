@@ -20,9 +20,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.labels import check_labels
 from widemargin.inputs.rows import checked_rows
+from widemargin.linear_svm.hard_margin import HardProblem
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.machine import LinearMachine
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
@@ -57,7 +58,8 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         The relative duality gap at the end: the cost exceeds the optimum by no more than this
         fraction.
     C : float, default=1.0
-        The weight of the errors.
+        The weight of the errors. Infinite: a hard margin, with no example inside it, which both
+        losses have in common; an error is raised if the classes cannot be separated.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         How more than two classes are trained: one against the rest, or all in one problem, in
         which the output of the right class should exceed the others by 1.
@@ -92,6 +94,17 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         The weights w.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts b.
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of the support vectors: the examples with a dual variable that is not 0, in any
+        of the problems. The vectors are ``X[support_]``; no copy of them is kept.
+    dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
+        Their dual variables β, one row per row of `coef_`: β = y α, with 0 ≤ α ≤ C times the weight
+        for the hinge, α ≥ 0 for its square. `coef_` is Σ β x to rounding, of scaled inputs if they
+        are scaled. A fit that was stopped early has the best w found, which is at most
+        √(2 gap) away from that sum.
+    geometric_margin_ : float
+        The width 2/‖w‖ of the margin in the space of the scaled inputs, of several classes the
+        smallest; absent with "crammer_singer".
     classes_ : ndarray of shape (n_classes,)
         The classes.
     primal_objective_, dual_objective_, duality_gap_ : float or ndarray of shape (n_classes,)
@@ -132,6 +145,13 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     >>> clf.converged_, round(clf.score(X, y), 3)
     (True, 0.988)
 
+    The dual variables, of which those of examples beyond the margin are 0:
+
+    >>> X, y = [[-1.0], [1.0], [3.0]], [0, 1, 1]
+    >>> clf = LinearSVC(loss="hinge", C=10.0, intercept_scaling=None).fit(X, y)
+    >>> clf.support_, clf.dual_coef_.round(6)
+    (array([0, 1]), array([[-0.5,  0.5]]))
+
     All classes in one problem:
 
     >>> from sklearn.datasets import load_wine
@@ -144,6 +164,7 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearMachine._parameter_constraints,
         "penalty": [StrOptions({"l2"})],
+        "C": [Interval(Real, 0, None, closed="right")],  # infinite: a hard margin
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -192,6 +213,11 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
                 "dual=False: multi_class='crammer_singer' is solved by its dual only; "
                 "use dual='auto' or dual=True"
             )
+        if self.multi_class == "crammer_singer" and not np.isfinite(self.C):
+            raise ValueError(
+                f"C={self.C}: multi_class='crammer_singer' has no hard margin; use a finite C, or "
+                "multi_class='ovr'"
+            )
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
         return checked_rows(X), y
@@ -202,6 +228,11 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
             return [MulticlassProblem(inputs, codes, c, len(self.classes_), self._intercept)]
         classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         targets = np.where(np.asarray(y)[None] == classes[:, None], 1.0, -1.0)
+        if not np.isfinite(self.C):
+            return [
+                HardProblem(inputs, target, c, 0.0, True, False, self._intercept)
+                for target in targets
+            ]
         return [
             LinearProblem(inputs, target, c, 0.0, True, self._squared, self._intercept)
             for target in targets
@@ -211,6 +242,22 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         if self.multi_class == "crammer_singer" and len(coef) == 2:  # as one output
             return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return coef, intercept
+
+    def _dual_attributes(self, expansion: tuple[IntArray, FloatArray]) -> dict[str, Any]:
+        support, coef = expansion
+        if self.multi_class == "crammer_singer" and len(coef) == 2:
+            coef = coef[1:] - coef[:1]
+        return {"support_": support, "dual_coef_": coef}
+
+    def _margins(self, weights: FloatArray) -> dict[str, Any]:
+        if self.multi_class == "crammer_singer":
+            return {}
+        norm = float(np.linalg.norm(weights, axis=1).max())
+        return {"geometric_margin_": 2.0 / norm if norm > 0 else np.inf}
+
+    def _classes_of_problem(self, number: int) -> tuple[str, str]:
+        names = [repr(name) for name in self.classes_.tolist()]
+        return (names[0], names[1]) if len(names) == 2 else (names[number], "the other classes")
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """f(x): positive for the second class, or one score per class when there are more.

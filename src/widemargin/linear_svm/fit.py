@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from widemargin._typing import FloatArray
+from widemargin._typing import FloatArray, IntArray
+from widemargin.linear_svm.hard_margin import HardProblem, solve_hard_margin
 from widemargin.linear_svm.inputs import LinearInputs
 from widemargin.linear_svm.interior_point import PathPoint
 from widemargin.linear_svm.problem import Certificate, Problem
 from widemargin.linear_svm.solve import LinearOptions, LinearSolution, solve_linear
 from widemargin.training.certified import Finish, PathState, ProblemSet
 from widemargin.training.control import Control, Watcher, in_rounds, in_threads
+from widemargin.training.separable import NotSeparableError, not_separable
 
 __all__ = ["EarlierSolution", "LinearPathState", "LinearProblems"]
 
@@ -36,7 +38,7 @@ class LinearPathState(PathState):
     def enter(self, C: float, problems: int) -> None:
         """Prepare for the fit of this C."""
         self.points = self.points or [PathPoint() for _ in range(problems)]
-        larger = self.Cs[self.Cs > C]
+        larger = self.Cs[(self.Cs > C) & np.isfinite(self.Cs)]
         for point in self.points:
             point.next_ratio = float(larger[0]) / C if len(larger) else 1.0
 
@@ -56,6 +58,8 @@ class LinearProblems(ProblemSet):
         How to solve it.
     path : LinearPathState or None
         What the fit of the previous C left.
+    rows : ndarray of shape (n_samples,) or None
+        Which rows of X the examples are; None if they are all of them.
     """
 
     def __init__(
@@ -65,9 +69,10 @@ class LinearProblems(ProblemSet):
         problems: Sequence[Problem],
         options: LinearOptions,
         path: LinearPathState | None,
+        rows: IntArray | None = None,
     ) -> None:
         self.machine, self.inputs, self.problems = machine, inputs, problems
-        self.options, self.path = options, path
+        self.options, self.path, self.rows = options, path, rows
         self.starts: list[Certificate | None] = [None] * len(problems)
         if path is not None:
             path.enter(float(machine.C), len(problems))
@@ -83,6 +88,7 @@ class LinearProblems(ProblemSet):
         if [part.shape for part in parts[:2]] != shapes:
             return False
         ratio = float(self.machine.C) / C
+        ratio = ratio if np.isfinite(ratio) and ratio > 0 else 1.0  # to or from a hard margin
         each = zip(self.problems, *parts, strict=True)
         self.starts = [problem.resume(beta, w, b, ratio) for problem, beta, w, b in each]
         return True
@@ -95,8 +101,11 @@ class LinearProblems(ProblemSet):
         points = [None] * len(self.problems) if self.path is None else self.path.points
 
         def one(number: int, control: Control, start: Certificate | None = None) -> LinearSolution:
-            return solve_linear(
-                self.problems[number],
+            problem = self.problems[number]
+            hard = isinstance(problem, HardProblem)
+            solve: Any = solve_hard_margin if hard else solve_linear
+            found: LinearSolution = solve(
+                problem,
                 self.options,
                 control,
                 number=number,
@@ -104,7 +113,16 @@ class LinearProblems(ProblemSet):
                 path_point=points[number],
                 watcher=watcher,
             )
+            return found
 
+        try:
+            return self._in_parallel(one, control)
+        except NotSeparableError as error:
+            names = self.machine._classes_of_problem(error.number)
+            where = "by a hyperplane"
+            raise not_separable(self.machine, names, error.bound, where) from None
+
+    def _in_parallel(self, one: Any, control: Control) -> list[LinearSolution]:
         threads, count = self.machine._threads, len(self.problems)
         at_once = min(threads, count)
         with threadpool_limits(limits=max(1, threads // at_once)) if at_once > 1 else nullcontext():
@@ -130,7 +148,15 @@ class LinearProblems(ProblemSet):
         coef, intercept = self.machine._shaped(
             np.vstack([w for w, _ in raw]), np.hstack([b for _, b in raw])
         )
-        return {"coef_": coef, "intercept_": intercept}
+        duals: dict[str, Any] = self.machine._dual_attributes(self.expansion(solutions))
+        return {"coef_": coef, "intercept_": intercept, **duals}
+
+    def expansion(self, solutions: Sequence[LinearSolution]) -> tuple[IntArray, FloatArray]:
+        """The rows of X with a β that is not 0, and these β: one row per output."""
+        betas = [s.certificate.beta.reshape(self.inputs.count, -1) for s in solutions]
+        support = np.flatnonzero(np.any([np.any(beta != 0.0, axis=1) for beta in betas], axis=0))
+        coef = np.hstack([beta[support] for beta in betas]).T
+        return support if self.rows is None else self.rows[support], np.ascontiguousarray(coef)
 
     def finish(self, control: Control) -> Finish:
         return Finish()  # nothing follows
@@ -145,9 +171,12 @@ class LinearProblems(ProblemSet):
         found = {
             "solver_": ", ".join(sorted(solvers)),
             "n_iter_": max(solution.iterations for solution in solutions),
+            **self.machine._margins(ws),
         }
         return {**found, "_last_solution": earlier} if self.machine.warm_start else found
 
     def remainder(self, early: Sequence[LinearSolution]) -> str:
+        if not all(np.isfinite(solution.primal) for solution in early):
+            return "the classes are not separated yet"
         gap = max(solution.gap / max(solution.primal, SMALLEST_COST) for solution in early)
         return f"a relative duality gap of {gap:.3g} (tol={self.machine.tol}) remains"

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from widemargin._typing import ArrayLike, FloatArray
+from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.precision import far_columns, warn_of_lost_columns
 from widemargin.inputs.rows import checked_rows, decision
 from widemargin.inputs.scaling import SCALING_CONSTRAINT, Scaling
@@ -61,6 +61,18 @@ class LinearMachine(CertifiedMachine):
         """`coef_` and `intercept_` from one row and one number per output."""
         return coef, intercept
 
+    def _dual_attributes(self, expansion: tuple[IntArray, FloatArray]) -> dict[str, Any]:
+        """The attributes that show the dual variables, from support vectors and their β."""
+        return {}
+
+    def _margins(self, weights: FloatArray) -> dict[str, Any]:
+        """Attributes that measure the margin, where there is one; `weights` of scaled inputs."""
+        return {}
+
+    def _classes_of_problem(self, number: int) -> tuple[str, str]:
+        """What the examples of a problem are called in messages, if they are of two kinds."""
+        raise NotImplementedError
+
     # -------------------------------------------------------------------------------------- fit
 
     def _problem_set(
@@ -71,7 +83,8 @@ class LinearMachine(CertifiedMachine):
             X, y, weights = X[rows], y[rows], weights[rows]
         inputs = self._prepared(X, weights, path)
         c = np.full(inputs.count, float(self.C)) if weights is None else self.C * weights
-        return LinearProblems(self, inputs, self._problems(inputs, y, c), self._options(), path)
+        problems = self._problems(inputs, y, c)
+        return LinearProblems(self, inputs, problems, self._options(), path, rows)
 
     def _prepared(
         self, X: ArrayLike, weights: FloatArray | None, path: LinearPathState | None

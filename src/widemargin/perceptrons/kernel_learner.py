@@ -7,7 +7,7 @@ examples are ever computed, and always many at once.
 """
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,9 @@ class DualState:
     f: FloatArray  # (L, K): w·Φ(x_l), without the bias
     f_val: FloatArray | None  # the same for the validation examples
     updates: int
+    steps: int = 0  # examples visited by all calls
+    earlier: float = 1.0  # the factor of the coefficients of earlier calls
+    squared_norm: float = 0.0  # ‖w‖², of all outputs together; known with weight decay only
 
 
 @dataclass
@@ -78,6 +81,9 @@ class Support:
 class KernelLearner:
     """Trains a `DualState`; see `widemargin.training.loop.Learner`."""
 
+    mu = 0.0  # weight decay
+    slowing = 0.0  # λ/(1 + slowing · t) after t examples, on top of the loop's schedule
+
     def __init__(
         self,
         examples: Examples,
@@ -89,6 +95,7 @@ class KernelLearner:
         bias_step: float,
         *,
         pocket: bool,
+        criterion: criteria.Criterion | None = None,
     ) -> None:
         self.examples, self.inputs, self.inputs_val = examples, inputs, inputs_val
         self.kernel, self.state, self.bias_step = kernel, state, bias_step
@@ -98,13 +105,14 @@ class KernelLearner:
         self.order = examples.order
         most = VALUES_PER_CALL // max(1, len(inputs))
         self.rows_per_call = max(1, min(EXAMPLES_PER_BLOCK, most))
-        self.criterion = criteria.Perceptron()
+        self.criterion = criteria.Perceptron() if criterion is None else criterion
 
     def visit(self, order: IntArray, rate: float) -> Tally:
         state, examples = self.state, self.examples
         block = self.inputs[order]
         kernel = np.ascontiguousarray(self.kernel(block, block))
-        step = np.zeros((len(order), state.f.shape[1]))
+        step, shrunk = np.zeros((len(order), state.f.shape[1])), np.ones(1)
+        slower = 1.0 + self.slowing * state.steps
         tally = Tally(
             *_core.kernel_perceptron(
                 kernel,
@@ -116,10 +124,16 @@ class KernelLearner:
                 one_against_rest=step.shape[1] > 1,
                 criterion=self.criterion.name,
                 parameter=self.criterion.parameter,
-                rate=rate,
-                bias_rate=rate * self.bias_step,
+                rate=rate / slower,
+                bias_rate=rate / slower * self.bias_step,
+                mu=self.mu,
+                slowing=self.slowing / slower,
+                shrunk=shrunk,
             )
         )
+        state.steps += len(order)
+        if self.mu:
+            self._shrink(float(shrunk[0]), order, kernel, step)
         if tally.updates:
             moved = np.flatnonzero(step.any(axis=1))
             state.coefficients[order[moved]] += step[moved]
@@ -128,6 +142,16 @@ class KernelLearner:
                 state.f_val += expand(self.kernel, self.inputs_val, block[moved], step[moved])
             state.updates += tally.updates
         return tally
+
+    def _shrink(self, factor: float, order: IntArray, kernel: FloatArray, step: FloatArray) -> None:
+        """Weight decay of a block in everything that was there before it, and the new ‖w‖²."""
+        state = self.state
+        for values in (state.coefficients, state.f, state.f_val):
+            if values is not None:
+                values *= factor
+        state.earlier *= factor
+        added = 2.0 * np.sum(step * state.f[order]) + np.sum(step * (kernel @ step))
+        state.squared_norm = factor**2 * state.squared_norm + float(added)
 
     def validate(self) -> tuple[float, float] | None:
         state, examples = self.state, self.examples
@@ -170,7 +194,10 @@ class KernelLearner:
         vectors = np.empty((0, 0)) if precomputed else self.examples.X[index]
         support = Support(vectors, index, self.state.coefficients[index])
         if self.earlier is not None:
-            support = self.earlier.join(support)
+            before = replace(
+                self.earlier, coefficients=self.state.earlier * self.earlier.coefficients
+            )
+            support = before.join(support)
         return {
             "support_": support.index,
             "support_vectors_": support.vectors,
@@ -178,3 +205,47 @@ class KernelLearner:
             "intercept_": self.state.b.copy(),
             "n_updates_": self.state.updates,
         }
+
+
+class DecayingLearner(KernelLearner):
+    """Stochastic gradient with weight decay in the dual (8.17)."""
+
+    def mean_squared_norm(self) -> float:
+        """The mean of k(x, x) over the examples."""
+        weights, inputs = self.examples.weights, self.inputs[self.order]
+        known = inputs.index is not None  # of a precomputed kernel
+        each = inputs.x[np.arange(len(inputs)), inputs.index] if known else None
+        diagonal = self.kernel.diagonal(inputs) if each is None else each
+        return float(np.average(diagonal, weights=None if weights is None else weights[self.order]))
+
+    @property
+    def mean_weight(self) -> float:
+        """Of the examples: their mean criterion times this is 1/L Σ c Q."""
+        weights = self.examples.weights
+        return 1.0 if weights is None else float(weights[self.order].mean())
+
+    def geometric_margin(self) -> float:  # type: ignore[override]
+        """ρ = 2/‖w‖ in feature space, for all outputs together if there are several."""
+        square = self.state.squared_norm
+        return float(2.0 / np.sqrt(square)) if square > 0.0 else float("inf")
+
+    def objective(self) -> float:
+        """(8.15) over all examples."""
+        examples, order, state = self.examples, self.order, self.state
+        weights = None if examples.weights is None else examples.weights[order]
+        value, _ = evaluate(state.f[order] + state.b, examples.y[order], weights, self.criterion)
+        return value * self.mean_weight + 0.5 * self.mu * state.squared_norm
+
+    def measures(self, criterion: float) -> dict[str, float]:
+        """(8.15) of the running weights, and the step they have come to."""
+        state, self._candidate = self.state, self.state
+        penalty = 0.5 * self.mu * state.squared_norm
+        found = {"objective": criterion * self.mean_weight + penalty}
+        if self.slowing:  # 1/(μ (t + t0)), for the next example
+            found["learning_rate"] = 1.0 / (self.mu * (state.steps + 1.0 / self.slowing))
+        return found
+
+    def attributes(self) -> dict[str, Any]:
+        state = self.state
+        progress = {"steps": state.steps, "squared_norm": state.squared_norm}
+        return {**super().attributes(), "_progress": progress}

@@ -14,25 +14,21 @@ The core keeps :math:`w = a v` and shrinks *a*, so that a visit costs as many op
 example has non-zero inputs (``cpp/widemargin/linear/linear_units.hpp``).
 """
 
-from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from widemargin import criteria, theory
 from widemargin._typing import ArrayLike
 from widemargin.perceptrons.linear_classifier import LinearClassifier
 from widemargin.perceptrons.linear_learner import LinearLearner
+from widemargin.perceptrons.weight_decay import WeightDecay
 from widemargin.training.estimators import Examples
 from widemargin.training.loop import Learner, Outcome
 
 __all__ = ["SGDSVC"]
 
-AUTO_STEP = 0.1  # the fraction of the margin by which a first update moves its own example
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
-
-class SGDSVC(LinearClassifier):
+class SGDSVC(WeightDecay, LinearClassifier):
     r"""Linear SVM, trained online: stochastic gradient with weight decay (8.16).
 
     Minimises, with :math:`\mu = 1/(C L)` for *L* examples (of weights :math:`c_l`, all 1 if none
@@ -72,8 +68,11 @@ class SGDSVC(LinearClassifier):
         `n_iter_no_change` epochs, but not before the number of epochs of Theorem 8.1. With early
         stopping the rule applies to the validation error, from the first epoch on. None turns
         this rule off.
-    shuffle : bool, default=True
-        Whether each epoch visits the examples in a new random order.
+    shuffle : bool or "replacement", default=True
+        The examples of an epoch. True: all of them, in a new random order. False: all, in the order
+        given. "replacement": as many draws from all examples, each independent of the others, as
+        in the lecture (Yuille 2.7); an epoch then leaves out about a third of the examples. A
+        stream is not at hand to draw from, so there is no `partial_fit` with "replacement".
     scaling : {"standard", "minmax"} or None, default="standard"
         How inputs are scaled: "standard" gives every input mean 0 and variance 1, "minmax" maps
         its range to [0, 1], None leaves inputs as they are. The data are not copied, and sparse
@@ -128,6 +127,7 @@ class SGDSVC(LinearClassifier):
     See Also
     --------
     SVC : The exact solution, also with kernels.
+    KernelSGDSVC : The same updates in the dual, with any kernel.
     MarginPerceptron : The same updates without weight decay.
 
     Notes
@@ -141,8 +141,9 @@ class SGDSVC(LinearClassifier):
 
     References
     ----------
-    R. Collobert, *Large Scale Machine Learning*, 2004, 8.2 and Theorem 8.1; S. Shalev-Shwartz,
-    Y. Singer and N. Srebro, *Pegasos*, 2007 (``learning_rate=1/mu``).
+    R. Collobert, *Large Scale Machine Learning*, 2004, 8.2 and Theorem 8.1; A. Yuille, *Perceptron
+    and Support Vector Machine*, 2014, section 2.7; S. Shalev-Shwartz, Y. Singer and N. Srebro,
+    *Pegasos*, 2007 (``learning_rate=1/mu, shuffle="replacement"``).
 
     Examples
     --------
@@ -156,10 +157,8 @@ class SGDSVC(LinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LinearClassifier._parameter_constraints,
-        "mu": [_POSITIVE],
-        "learning_rate": [StrOptions({"auto"}), _POSITIVE],
-        "schedule": [StrOptions({"inverse", "constant", "decay"})],
-        "decay": [Interval(Real, 0, None, closed="left")],
+        **WeightDecay._decay_constraints,
+        "shuffle": ["boolean", StrOptions({"replacement"})],
     }
 
     def __init__(
@@ -173,7 +172,7 @@ class SGDSVC(LinearClassifier):
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
-        shuffle: bool = True,
+        shuffle: bool | str = True,
         scaling: str | None = "standard",
         feature_map: Any = None,
         early_stopping: bool = False,
@@ -207,33 +206,17 @@ class SGDSVC(LinearClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _criterion(self) -> criteria.Criterion:
-        return criteria.Margin(1.0)
+    def _require_online(self) -> None:
+        if self.shuffle == "replacement":
+            raise AttributeError(
+                "shuffle='replacement' draws from all examples, which partial_fit does not have; "
+                "use shuffle=True, which visits the examples of a stream as they come, or fit"
+            )
 
     def _learner(self, examples: Examples, *, resume: bool) -> LinearLearner:
         learner = super()._learner(examples, resume=resume)
-        if self.learning_rate != "auto":
-            self.learning_rate_ = float(self.learning_rate)
-        elif not resume:
-            self.learning_rate_ = AUTO_STEP / (learner.mean_squared_norm() + 1.0)
-            self.learning_rate_ = min(self.learning_rate_, 1.0 / self.mu)
-        if self.learning_rate_ * self.mu > 1.0:
-            raise ValueError(
-                f"learning_rate={self.learning_rate_:.6g} times mu={self.mu:.6g} is more than 1: "
-                "the weights would change sign at every example; use learning_rate <= 1/mu"
-            )
-        learner.mu = self.mu
-        learner.slowing = self.learning_rate_ * self.mu if self.schedule == "inverse" else 0.0
-        self.theorem_epochs_ = theory.decay_epochs(len(learner.order), self.learning_rate_, self.mu)
-        self.C_ = 1.0 / (self.mu * len(learner.order))
+        self._decay(learner, resume=resume)
         return learner
-
-    def _rate(self) -> tuple[str, float, float, float]:
-        name = "constant" if self.schedule == "inverse" else self.schedule  # the learner's own
-        return (name, self.learning_rate_, self.decay, 0.0)
-
-    def _needed_epochs(self) -> float:
-        return 0.0 if self.early_stopping else self.theorem_epochs_
 
     def _conclude(self, learner: Learner, outcome: Outcome) -> None:
         super()._conclude(learner, outcome)

@@ -12,7 +12,8 @@ __all__ = ["CLASSES", "find_class", "public_name"]
 _EXPORTS = {
     "widemargin": (
         "GradientMetric HardMixtureClassifier HardMixtureRegressor HatEncoder KernelPerceptron "
-        "LinearSVC LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor MarginPerceptron "
+        "KernelSGDSVC LinearSVC LinearSVCCV LinearSVR LinearSVRCV MLPClassifier MLPRegressor "
+        "MarginPerceptron "
         "MixtureOfExpertsClassifier MixtureOfExpertsRegressor NilssonMLPClassifier NuSVC NuSVR "
         "OneClassSVM Perceptron SGDSVC SVC SVCCV SVR SVRCV SimpleMLPClassifier TabularClassifier "
         "TabularRegressor"

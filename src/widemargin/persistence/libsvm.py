@@ -26,8 +26,9 @@ from widemargin._typing import ArrayLike, FloatArray
 from widemargin.persistence.container import ModelFileError
 from widemargin.persistence.libsvm_file import KERNELS, LARGEST, Content
 from widemargin.svm.machine import KernelMachine
+from widemargin.svm.nu_svc import NuSVC
 from widemargin.svm.one_class import OneClassSVM
-from widemargin.svm.svc import SVC, NuSVC
+from widemargin.svm.svc import SVC
 from widemargin.svm.svr import SVR, NuSVR
 
 __all__ = ["load_libsvm", "save_libsvm"]

@@ -13,6 +13,7 @@ from widemargin.criteria import Criterion
 
 __all__ = [
     "averaged_perceptron",
+    "draws",
     "dual_sgd_svm",
     "enclosing_ball",
     "kernel_perceptron",
@@ -85,6 +86,22 @@ def sgd_svm(
             w, b = w + rate * y[l] * X[l], b + rate * y[l]
         sum_w, sum_b, steps = sum_w + w, sum_b + b, steps + 1
     return w, b, sum_w / steps, sum_b / steps
+
+
+def draws(count: int, seed: int, epochs: int) -> list[int]:
+    """Examples drawn with replacement, `count` per epoch ("selecting at random", Yuille 2.7).
+
+    Examples
+    --------
+    >>> visits = draws(4, seed=0, epochs=3)
+    >>> len(visits), visits[:4] == draws(4, seed=0, epochs=1)
+    (12, True)
+    """
+    found: list[int] = []
+    for epoch in range(epochs):
+        random = np.random.default_rng((seed, epoch))
+        found += [int(random.integers(count)) for _ in range(count)]
+    return found
 
 
 def dual_sgd_svm(

@@ -90,6 +90,14 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
             task(np.concatenate([of_class[i], of_class[j]]), codes == i) for i, j in self._pairs
         ]
 
+    def _classes_of_problem(self, number: int) -> tuple[str, str]:
+        """What the examples of a problem are called in messages."""
+        names = [repr(name) for name in self.classes_.tolist()]
+        if self._one_against_rest:
+            return names[number], "the other classes"
+        i, j = self._pairs[number]
+        return names[i], names[j]
+
     # ------------------------------------------------------------------------------ expansion
 
     def _places(self, y: FloatArray, tasks: Sequence[Task]) -> Iterator[IntArray]:

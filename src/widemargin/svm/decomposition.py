@@ -9,7 +9,7 @@ then only the change since, so that a few rounds reach any `tol` that float64 ca
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from widemargin.svm.verification import Verifier
 from widemargin.training.certified import PathState
 from widemargin.training.control import Control
 
-__all__ = ["Options", "Solution", "SolverState", "solve"]
+__all__ = ["Options", "Solution", "SolverState", "Validation", "solve"]
 
 CLAIMS = ("tol", "max_iter", "rounding")  # what a solver stops for by itself
 TIGHTER = 0.5  # of tol, which the solver aims at after f was corrected
@@ -37,6 +37,8 @@ class Options:
     max_iter: int = -1  # steps of two variables; −1 means any number
     working_set: int = 0  # variables; 0 lets the core choose
     shrinking: bool | str = True
+    patience: int = 5  # iterations for which an example satisfies its conditions, to be set aside
+    threshold: float | None = None  # and by how much; None: by a fraction of the violation
     cache_bytes: int = 200 << 20
     threads: int = 1
 
@@ -84,6 +86,19 @@ class SolverState(PathState):
     factor: float = 1.0  # the next problem starts from the last solution times this factor
 
 
+class Validation(Protocol):
+    """Validation examples that may end training (`svm/early_stopping.py`)."""
+
+    error: float  # the last one
+    next_steps: int  # after which it is measured again
+
+    def take(self, problem: Problem, solution: Solution) -> bool:
+        """Measure an iterate; returns whether to stop."""
+
+    def verdict(self, problem: Problem, last: Solution, reason: str) -> tuple[Solution, str]:
+        """The best machine, and why training ended."""
+
+
 Watch = Callable[[Callable[[], Solution]], bool]  # called after each slice; True to stop
 
 
@@ -100,6 +115,7 @@ def solve(
     watch: Watch | None = None,
     state: SolverState | None = None,
     memory: list[_core.SolverMemory] | None = None,
+    validation: Validation | None = None,
 ) -> Solution:
     """Minimises J until no group's violation exceeds tol, or there is a reason to stop.
 
@@ -128,13 +144,15 @@ def solve(
         Where the solver is kept. If it holds one, `kernel` and `initial` are not used.
     memory : list of _core.SolverMemory, optional
         What solvers of other problems have left; the solver takes one and gives it back.
+    validation : Validation, optional
+        What may stop training, and keeps the best machine.
 
     Returns
     -------
     Solution
         Its reason is "tol" only if the violation is verified. Otherwise it is "max_iter",
-        "time_limit", "interrupted", "callback", "rounding" if rounding keeps it from tol, or
-        "shrunk" if examples that were set aside violate the conditions.
+        "time_limit", "interrupted", "callback", "validation", "rounding" if rounding keeps it from
+        tol, or "shrunk" if examples that were set aside violate the conditions.
     """
     if state is not None and state.solver is not None and state.verifier is not None:
         solver, verifier = state.solver, state.verifier
@@ -147,7 +165,7 @@ def solve(
         assert verifier is not None
         left = memory.pop() if memory else None
         solver = _solver(kernel, problem, options, diagonal, initial, left)
-    run = _Run(solver, problem, options, control, verifier, number, watch)
+    run = _Run(solver, problem, options, control, verifier, number, watch, validation)
     reason, before = run.until_done(), np.inf
     while reason in CLAIMS and control.reason() is None:
         result = run.solution(verified=True)
@@ -176,6 +194,8 @@ def solve(
             state.solver, state.verifier = solver, verifier
     if memory is not None:
         memory.append(solver.release())
+    if validation is not None:
+        result, reason = validation.verdict(problem, result, reason)
     result.reason = reason
     return result
 
@@ -201,6 +221,8 @@ def _solver(
         group=None if group is None else group.reshape(shape),
         working_set=options.working_set,
         shrinking=SHRINKING[options.shrinking],
+        patience=options.patience,
+        threshold=-1.0 if options.threshold is None else options.threshold,
         tol=options.tol,
         cache_bytes=options.cache_bytes,
         max_steps=options.max_iter,
@@ -220,6 +242,7 @@ class _Run:
     verifier: Verifier
     number: int
     watch: Watch | None
+    validation: Validation | None = None
 
     def __post_init__(self) -> None:
         self.progress = self.solver.run(0.0)
@@ -231,8 +254,11 @@ class _Run:
         """Why the solver stopped."""
         reason = None
         while reason is None:
+            stop = self._judged()
             self._note()
-            if self.progress["done"]:
+            if stop:
+                reason = "validation"
+            elif self.progress["done"]:
                 spent = 0 <= self.options.max_iter <= self.progress["steps"]
                 reason = "max_iter" if spent else "rounding" if self.progress["stalled"] else "tol"
             else:
@@ -240,7 +266,7 @@ class _Run:
                     self.control.stop("callback")
                 reason = self.control.reason()
                 if reason is None:
-                    self.progress = self.solver.run(self.control.slice())
+                    self.progress = self._slice()
         if not self.progress["complete"]:
             self.progress = self.solver.measure(self.control.closing())
             while reason in CLAIMS and not self.progress["complete"]:
@@ -249,6 +275,26 @@ class _Run:
                 self.progress = self.solver.measure(self.control.slice())
             self._note()
         return reason
+
+    def _judged(self) -> bool:
+        """Whether the error on the validation examples, if it is due, ends training."""
+        validation, steps = self.validation, self.progress["steps"]
+        if validation is None or steps < validation.next_steps:
+            return False
+        return validation.take(self.problem, self.solution())
+
+    def _slice(self) -> dict[str, Any]:
+        """Work for some milliseconds, or until the error on validation examples is due.
+
+        The latter in the smallest pieces, so that it does not depend on the clock.
+        """
+        if self.validation is None:
+            return self.solver.run(self.control.slice())
+        while True:
+            progress = self.solver.run(0.0)
+            due = progress["done"] or progress["steps"] >= self.validation.next_steps
+            if due or self.control.reason() is not None:
+                return progress
 
     def solution(self, verified: bool = False) -> Solution:
         """Where the solver is; f may be recomputed where the certificate depends on it."""
@@ -293,6 +339,8 @@ class _Run:
 
     def _note(self) -> None:
         record = _record(self.progress, self.number, self.control)
+        if self.validation is not None and np.isfinite(self.validation.error):
+            record["validation_error"] = self.validation.error
         if self.progress["active"]:
             self.first = max(self.first, record["violation"])
         self.control.note(record, partial(_line, self.first, self.options.tol))

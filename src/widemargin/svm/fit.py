@@ -4,14 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import counted_rows
 from widemargin.inputs.unscaled import warn_if_unscaled
 from widemargin.svm.decomposition import Options, Solution, SolverState
+from widemargin.svm.early_stopping import ValidationWatch
 from widemargin.svm.solve import Task, resume, unsolved
-from widemargin.training.certified import Finish, ProblemSet, number_or_array
+from widemargin.training.certified import (
+    Finish,
+    ProblemSet,
+    WeightedExamples,
+    number_or_array,
+)
 from widemargin.training.control import Control, Watcher
 
 __all__ = ["KernelProblems"]
@@ -71,7 +78,8 @@ class KernelProblems(ProblemSet):
             return False
         if not self.machine._same_problems(before):
             return False
-        ratio = self.machine._bound / before["_fitted_bound"]
+        now, then = self.machine._bound, before["_fitted_bound"]
+        ratio = now / then if np.isfinite(now) and np.isfinite(then) else 1.0
         duals = np.atleast_1d(before["dual_objective_"])
         coefficients = self.machine._earlier_coefficients(self.targets, self.tasks)
         earlier = zip(self.tasks, coefficients, duals, strict=True)
@@ -80,6 +88,39 @@ class KernelProblems(ProblemSet):
         if self.path is not None:
             self.path.factor = starts[0][1]
         return True
+
+    def watch(self, held_out: WeightedExamples | None) -> None:
+        """Give each problem the validation examples that concern it, with early stopping."""
+        machine = self.machine
+        if not getattr(machine, "early_stopping", False):
+            return
+        if held_out is None:
+            raise ValueError(
+                "early_stopping=True needs validation examples; give X_val and y_val to fit, or "
+                "use early_stopping=False"
+            )
+        machine._check_early_stopping()
+        X_val, y_val, weights = held_out
+        targets = machine._targets(y_val)
+        rows = counted_rows(len(targets), weights)
+        watched = zip(self.tasks, machine._tasks(targets, None, rows), strict=True)
+        self.tasks = [
+            task._replace(
+                validation=ValidationWatch(
+                    machine._kernel,
+                    self.X,
+                    task.ids,
+                    _safe_indexing(X_val, own.ids),
+                    own.problem.z if machine._several else targets[own.ids],
+                    None if weights is None else weights[own.ids],
+                    machine._several,
+                    int(machine.n_iter_no_change),
+                )
+            )
+            if len(own.ids)
+            else task
+            for task, own in watched
+        ]
 
     def unsolved(self) -> list[Solution]:
         return [unsolved(task.problem) for task in self.tasks]
@@ -117,6 +158,7 @@ class KernelProblems(ProblemSet):
             "n_kernel_evaluations_": sum(solution.kernel_evaluations for solution in solutions),
             "cache_hit_rate_": cached / wanted if wanted else 0.0,
             "_fitted_bound": self.machine._bound,
+            **self.machine._margins(solutions),
         }
 
     def remainder(self, early: Sequence[Solution]) -> str:

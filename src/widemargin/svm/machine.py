@@ -34,6 +34,8 @@ CONSTRAINTS: dict[str, Any] = {
     "exponent": [Interval(Real, 0, 2, closed="right")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "shrinking": ["boolean", StrOptions({"heuristic"})],
+    "shrinking_iterations": [Interval(Integral, 1, 2**32 - 1, closed="both")],
+    "shrinking_threshold": [Interval(Real, 0, None, closed="left"), None],
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "verbose": ["verbose"],
     "max_iter": [Interval(Integral, -1, None, closed="left")],
@@ -123,6 +125,13 @@ class KernelMachine(CertifiedMachine):
             shift = machine._weights_of_inputs() @ self.feature_offset_
             found["intercept_"] = found["intercept_"] - shift
         return found
+
+    def _check_early_stopping(self) -> None:
+        """Raise an error if these parameters do not go with early stopping."""
+
+    def _margins(self, solutions: Sequence[Solution]) -> dict[str, Any]:
+        """Attributes that measure the margin, where there is one."""
+        return {}
 
     def _same_problems(self, before: Any) -> bool:
         """Whether the fit that left these attributes had these problems, but for numbers."""
@@ -257,6 +266,8 @@ class KernelMachine(CertifiedMachine):
             max_iter=int(self.max_iter),
             working_set=size,
             shrinking="heuristic" if self.shrinking == "heuristic" else bool(self.shrinking),
+            patience=int(self.shrinking_iterations),
+            threshold=self.shrinking_threshold,
             cache_bytes=int(self.cache_size * MEGABYTE),
             threads=self._threads,
         )

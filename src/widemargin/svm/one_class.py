@@ -89,6 +89,11 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         sparse. It needs a named kernel.
     exponent : float, default=1.0
         q of exponential, 0 < q ≤ 2, and of laplacian, 0 < q ≤ 1. Multiples of ¼ are the fastest.
+    shrinking_iterations : int, default=5
+        For how many iterations an example must satisfy its conditions before it is set aside.
+    shrinking_threshold : float or None, default=None
+        By more than what, each time: the thesis's threshold (5.2.4). None: by more than 15 % of
+        the largest violation at that time.
 
     Attributes
     ----------
@@ -178,6 +183,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         dtype: str = "auto",
         scaling: str | None = None,
         exponent: float = 1.0,
+        shrinking_iterations: int = 5,
+        shrinking_threshold: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -196,6 +203,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):  # type: ignore[misc]
         self.dtype = dtype
         self.scaling = scaling
         self.exponent = exponent
+        self.shrinking_iterations = shrinking_iterations
+        self.shrinking_threshold = shrinking_threshold
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @all_or_nothing

@@ -143,7 +143,8 @@ def _problem(kind: str, z: FloatArray, s: FloatArray, U: FloatArray, sums: list[
         u = U[members]
         if total > u.sum() * (1 + 1e-12):
             raise ValueError(f"nu makes the sum {total:g} where the bounds allow {u.sum():g}")
-        alpha[members] = np.clip(total - (np.cumsum(u) - u), 0.0, u)
+        if total > 0:  # bounds may be infinite if it is 0
+            alpha[members] = np.clip(total - (np.cumsum(u) - u), 0.0, u)
     return Problem(kind, z, s, U, group, np.array(sums), z * alpha)
 
 
@@ -249,7 +250,8 @@ def _product(a: FloatArray, b: FloatArray) -> float:
 
 def _times(weight: FloatArray, excess: FloatArray) -> FloatArray:
     """Their products; 0 · ∞ is 0."""
-    return np.multiply(weight, excess, where=weight > 0, out=np.zeros(len(weight)))
+    both = (weight > 0) & (excess > 0)
+    return np.multiply(weight, excess, where=both, out=np.zeros(len(weight)))
 
 
 def machine(problem: Problem, beta: FloatArray, biases: FloatArray) -> tuple[FloatArray, float]:

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from widemargin import _core
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.svm.decomposition import Options, Solution, SolverState, solve
+from widemargin.svm.decomposition import Options, Solution, SolverState, Validation, solve
 from widemargin.svm.examples import Examples, SharedExamples
 from widemargin.svm.kernel_source import KernelInputs, KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
@@ -24,6 +24,7 @@ __all__ = ["Task", "resume", "solve_all", "unsolved"]
 MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
 MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
 MIN_EXAMPLES_FOR_FLOAT32 = 400  # with fewer it saves less than verifying its solution costs
+WATCHED_SET = 32  # variables, if validation examples may end training: more have few iterates
 PART_TOL = 10.0  # the tolerance of a part of a problem, relative to that of the problem
 SHORT_SECONDS, SHORT_WORKING_SET = 5.0, 1024  # a larger set takes too long between two looks
 ENOUGH_TIME = 0.5  # of the time left, which whole problems may take to be solved at once
@@ -36,6 +37,7 @@ class Task(NamedTuple):
 
     ids: IntArray
     problem: Problem
+    validation: Validation | None = None  # what may end its training early
 
 
 def solve_all(
@@ -63,7 +65,7 @@ def solve_all(
         shared = SharedExamples(inputs, [task.ids for task in tasks], memory)
     left: list[_core.SolverMemory] | None = [] if len(tasks) > 1 else None
     run = _Run(X, inputs, kernel, tasks, options, watcher, state, shared, left, at_once)
-    if control.limited:
+    if control.limited and all(task.validation is None for task in tasks):
         return _TimedRun(run, control, initial, at_once).solutions()
 
     def one(number: int) -> Solution:
@@ -138,6 +140,8 @@ class _Run:
         threads = (
             kernel.threads_for(self.X, len(task.ids) ** 2) if kernel.named else options.threads
         )
+        if task.validation is not None and not options.working_set:
+            options = replace(options, working_set=WATCHED_SET)
         if control.left < SHORT_SECONDS and not options.working_set:
             options = replace(options, working_set=SHORT_WORKING_SET)
 
@@ -157,6 +161,7 @@ class _Run:
             watch=None if watcher is None else watch,
             state=state,
             memory=self.memory,
+            validation=task.validation,
         )
 
 
@@ -217,7 +222,7 @@ class _TimedRun:
         self._keep(k, found, found.reason, solved=found.reason == "tol")
 
     def _solve_part(self, k: int, examples: IntArray, control: Control) -> None:
-        (ids, problem), begin = self.run.tasks[k], self.starts[k]
+        (ids, problem, _), begin = self.run.tasks[k], self.starts[k]
         task = Task(ids[examples], part_of(problem, examples))
         if begin is not None:
             coef = problem.coefficients(begin)[examples]
@@ -252,7 +257,7 @@ class _TimedRun:
 
     def _loss(self, k: int, solution: Solution) -> float:
         """What some examples of a problem cost; 0 if its sums are given, which scale its f."""
-        (ids, problem), X, kernel = self.run.tasks[k], self.run.X, self.run.kernel
+        (ids, problem, _), X, kernel = self.run.tasks[k], self.run.X, self.run.kernel
         if np.any(problem.sums):
             return 0.0
         some = np.random.RandomState(0).permutation(len(ids))[:COMPARED_EXAMPLES]
@@ -276,7 +281,8 @@ def unsolved(problem: Problem, reason: str = "") -> Solution:
     beta, f = problem.initial, np.zeros(problem.examples)
     biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
     if problem.kind == "c_svc":
-        biases = np.array([np.sign(problem.upper @ problem.z)])
+        weight = problem.upper if np.all(np.isfinite(problem.upper)) else np.ones(len(problem.z))
+        biases = np.array([np.sign(weight @ problem.z)])
     dual = 0.0 if not np.any(beta) else -np.inf  # J(0) = 0
     return Solution(beta, f, error, biases, np.inf, np.inf, dual, reason)
 
@@ -304,7 +310,7 @@ def resume(
             ratio = 1.0
     coef = coef * ratio
     upper = problem.upper[: problem.examples]
-    coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.sign(coef) * upper, coef)
+    coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.copysign(upper, coef), coef)
     return feasible_start(problem, _variables(coef, both)), float(ratio)
 
 

@@ -3,12 +3,11 @@ r"""Support vector classification: the largest margin in the feature space of a 
 .. math:: \min_{w, b} \; \tfrac12 \|w\|^2 + C \sum_l \left|1 - y_l (w \cdot \Phi(x_l) + b)\right|_+
 
 is `SVC`. Its dual is solved by the decomposition algorithm (thesis, Chapter 5), and its solution
-:math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` is certified by the duality gap. `NuSVC` replaces C
-with ν, the fraction of examples allowed inside the margin.
+:math:`f(x) = \sum_l \alpha_l y_l k(x_l, x) + b` is certified by the duality gap.
 """
 
-from itertools import combinations
-from numbers import Real
+from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +15,13 @@ from sklearn.utils._param_validation import Interval
 
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.svm.classifier import KernelClassifier
-from widemargin.svm.problem import Problem, svm_problem
+from widemargin.svm.decomposition import Options, Solution, SolverState
+from widemargin.svm.hard_margin import solve_hard_margins
+from widemargin.svm.solve import Task
+from widemargin.training.control import Control, Watcher
+from widemargin.training.separable import NotSeparableError, not_separable
 
-__all__ = ["SVC", "NuSVC"]
+__all__ = ["SVC"]
 
 
 class SVC(KernelClassifier):
@@ -32,7 +35,8 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The weight of the errors: the bound of the coefficients α.
+        The weight of the errors: the bound of the coefficients α. Infinite: a hard margin, with no
+        example inside it; an error is raised if the classes cannot be separated.
     kernel : str or callable, default="rbf"
         The kernel: a name from the table in `widemargin.kernels`, or "precomputed", when X is the
         matrix of kernel values.
@@ -99,6 +103,18 @@ class SVC(KernelClassifier):
         sparse. It needs a named kernel.
     exponent : float, default=1.0
         q of exponential, 0 < q ≤ 2, and of laplacian, 0 < q ≤ 1. Multiples of ¼ are the fastest.
+    shrinking_iterations : int, default=5
+        For how many iterations an example must satisfy its conditions before it is set aside.
+    shrinking_threshold : float or None, default=None
+        By more than what, each time: the thesis's threshold (5.2.4). None: by more than 15 % of
+        the largest violation at that time.
+    early_stopping : bool, default=False
+        Whether the error on the validation examples of `fit` ends training (thesis, 8.9): the
+        fraction that is misclassified, of each problem by itself. It is measured after every L/10
+        steps, for L examples, so that the result does not depend on the clock; the machine with
+        the lowest error is returned. `working_set_size="auto"` means 32 then.
+    n_iter_no_change : int, default=5
+        How many measures in a row without a lower error end training.
 
     Attributes
     ----------
@@ -139,13 +155,17 @@ class SVC(KernelClassifier):
     kkt_violation_ : float or ndarray of shape (n_problems,)
         The violation of the optimality conditions over all examples, at most: bounds of rounding
         errors are included. Infinite if not measured.
+    geometric_margin_ : float
+        The width 2/‖w‖ of the margin in feature space, of several problems the smallest; NaN if
+        not measured.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
         "tol", "max_iter", "time_limit", "interrupted" or "callback", also if only the calibration
-        of probabilities was stopped; "rounding" if rounding keeps the violation, or what can be
-        verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"` set aside
-        violate the conditions.
+        of probabilities was stopped; "validation" if the validation error ended training, or the
+        machine that it chose is not the last one; "rounding" if rounding keeps the violation, or
+        what can be verified of it, above `tol`; "shrunk" if examples that `shrinking="heuristic"`
+        set aside violate the conditions.
     n_iter_ : ndarray of shape (n_problems,)
         The number of steps of each problem.
     n_kernel_evaluations_ : int
@@ -182,12 +202,21 @@ class SVC(KernelClassifier):
     (1.0, True)
     >>> bool(clf.kkt_violation_ <= 1e-3)
     True
+
+    A hard margin: as wide as possible, with no example inside it.
+
+    >>> import numpy as np
+    >>> hard = SVC(C=np.inf, kernel="linear").fit([[0.0], [2.0], [5.0]], [0, 0, 1])
+    >>> hard.support_, round(hard.geometric_margin_, 6)
+    (array([1, 2]), 3.0)
     """
 
     _kind: ClassVar[str] = "c_svc"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **KernelClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],  # infinite: a hard margin
+        "early_stopping": ["boolean"],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -216,6 +245,10 @@ class SVC(KernelClassifier):
         multi_class: str = "ovo",
         scaling: str | None = None,
         exponent: float = 1.0,
+        shrinking_iterations: int = 5,
+        shrinking_threshold: float | None = None,
+        early_stopping: bool = False,
+        n_iter_no_change: int = 5,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -240,129 +273,44 @@ class SVC(KernelClassifier):
         self.multi_class = multi_class
         self.scaling = scaling
         self.exponent = exponent
+        self.shrinking_iterations = shrinking_iterations
+        self.shrinking_threshold = shrinking_threshold
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
 
-
-class NuSVC(KernelClassifier):
-    r"""Support vector classifier with the fraction ν of support vectors as its parameter.
-
-    .. math:: \min_{w, b, \rho} \; \tfrac12 \|w\|^2 - \nu \rho
-              + \tfrac1L \sum_l \left|\rho - y_l (w \cdot \Phi(x_l) + b)\right|_+
-
-    At most a fraction ν of the examples is inside the margin, and at least a fraction ν are support
-    vectors. f is divided by ρ, so that the margins are at ±1, as those of an `SVC`.
-
-    Parameters
-    ----------
-    nu : float, default=0.5
-        ν in (0, 1], at most twice the fraction of the smaller class of a pair.
-    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size :
-        As in `SVC`.
-    class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state :
-        As in `SVC`.
-    working_set_size, time_limit, n_jobs, warm_start, dtype, multi_class, scaling, exponent :
-        As in `SVC`.
-
-    Attributes
-    ----------
-    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ :
-        As in `SVC`, as are the others.
-
-    See Also
-    --------
-    SVC : The same machine, with C as its parameter.
-
-    References
-    ----------
-    B. Schölkopf, A. Smola, R. Williamson and P. Bartlett, *New support vector algorithms*, Neural
-    Computation 12, 2000.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_circles
-    >>> from widemargin import NuSVC
-    >>> X, y = make_circles(200, factor=0.4, noise=0.1, random_state=0)
-    >>> NuSVC(nu=0.1).fit(X, y).score(X, y)
-    1.0
-    """
-
-    _kind: ClassVar[str] = "nu_svc"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **KernelClassifier._parameter_constraints,
-        "nu": [Interval(Real, 0, 1, closed="right")],
-    }
-
-    def __init__(
+    def _solve(
         self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool | str = True,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ArrayLike = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: ArrayLike = None,
-        working_set_size: int | str = "auto",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        dtype: str = "auto",
-        multi_class: str = "ovo",
-        scaling: str | None = None,
-        exponent: float = 1.0,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.working_set_size = working_set_size
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.dtype = dtype
-        self.multi_class = multi_class
-        self.scaling = scaling
-        self.exponent = exponent
+        X: ArrayLike,
+        tasks: Sequence[Task],
+        options: Options,
+        control: Control,
+        initial: Sequence[FloatArray | None] | None = None,
+        watcher: Watcher | None = None,
+        state: SolverState | None = None,
+    ) -> list[Solution]:
+        if np.isfinite(self.C):
+            return super()._solve(X, tasks, options, control, initial, watcher, state)
 
-    def _weights(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> FloatArray | None:
-        weights = super()._weights(X, y, sample_weight)
-        totals = np.bincount(np.searchsorted(self.classes_, y), weights=weights)
-        rivals = combinations(totals, 2)
-        if self._one_against_rest:
-            rivals = ((total, totals.sum() - total) for total in totals)  # type: ignore[assignment]
-        most = min(_largest_nu(a, b) for a, b in rivals)
-        if self.nu > most * (1 + 1e-12):
+        def solve(some: Any, how: Options, starts: Any, watch: Any) -> list[Solution]:
+            return super(SVC, self)._solve(X, some, how, control, starts, watch)
+
+        try:
+            return solve_hard_margins(tasks, options, initial, watcher, solve)
+        except NotSeparableError as error:
+            where = f"in the feature space of kernel={self.kernel!r}"
+            names = self._classes_of_problem(error.number)
+            raise not_separable(self, names, error.bound, where) from None
+
+    def _check_early_stopping(self) -> None:
+        if self.probability:
             raise ValueError(
-                f"specified nu is infeasible: nu={self.nu} asks for more support vectors than the "
-                f"class with the least weight has; use nu <= {most:.6g}, or class_weight='balanced'"
+                "early_stopping=True and probability=True: the machines of the folds would not be "
+                "stopped where this one is; use probability=False, and CalibratedClassifierCV"
             )
-        return weights
+        if not np.isfinite(self.C):
+            raise ValueError(f"early_stopping=True and C={self.C}; use a finite C")
 
-    def _problem(self, y: FloatArray, weights: FloatArray | None) -> Problem:
-        w = np.ones(len(y)) if weights is None else weights
-        largest = _largest_nu(w[y > 0].sum(), w[y < 0].sum())
-        nu = min(float(self.nu), largest)  # a fold may allow less than all examples
-        return svm_problem(self._kind, y, weights, nu=nu)
-
-
-def _largest_nu(a: float, b: float) -> float:
-    """The largest ν for which classes of weights a and b have enough examples."""
-    return float(2.0 * min(a, b) / (a + b))
+    def _margins(self, solutions: Sequence[Solution]) -> dict[str, Any]:
+        squares = [float(one.beta @ one.f) if np.isfinite(one.gap) else np.nan for one in solutions]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {"geometric_margin_": float(2.0 / np.sqrt(np.max(squares)))}

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.threads import thread_count
-from widemargin.training.control import Control, Watcher, interrupt_flag
+from widemargin.training.control import REASONS, Control, Watcher, interrupt_flag
 from widemargin.training.model import all_or_nothing
 from widemargin.training.outputs import predicted_codes
 from widemargin.training.report import warn_early
@@ -41,9 +41,6 @@ __all__ = [
     "WeightedExamples",
     "number_or_array",
 ]
-
-#: Why problems stop. Of several problems, the reason that comes first is that of the fit.
-REASONS = ("interrupted", "time_limit", "callback", "max_iter", "rounding", "shrunk", "tol")
 
 
 class Solution(Protocol):
@@ -90,6 +87,10 @@ class ProblemSet(ABC):
 
         `before` are the attributes that the machine had before this fit.
         """
+
+    def watch(self, held_out: WeightedExamples | None) -> None:
+        """Validation examples of this fit, for machines that they may stop."""
+        del held_out  # others score them when they are done
 
     @abstractmethod
     def unsolved(self) -> list[Any]:
@@ -220,6 +221,7 @@ class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         weights = self._weights(X, y, sample_weight)
         held_out = self._check_validation(*validation)
         problems = self._problem_set(X, y, weights, path)
+        problems.watch(held_out)
         resumed = (self.warm_start or path is not None) and problems.resume(before)
         history = list(before["history_"]) if resumed and path is None else []
 

@@ -75,6 +75,17 @@ class _Folds:
         return WeightedExamples(X, y, None if weights is None else weights[rows])
 
 
+#: Parameters of machines that a search does not have.
+FIXED = (
+    "C",
+    "warm_start",
+    "early_stopping",
+    "n_iter_no_change",
+    "shrinking_iterations",
+    "shrinking_threshold",
+)
+
+
 class ChosenMachine(CertifiedMachine):
     """Base of machines that choose C, and perhaps more, by validation.
 
@@ -92,7 +103,7 @@ class ChosenMachine(CertifiedMachine):
     @classmethod
     def _constraints(cls, machine: dict[str, Any]) -> dict[str, Any]:
         """Those of the machine, without what is chosen, and those of the search."""
-        kept = {name: value for name, value in machine.items() if name not in ("C", "warm_start")}
+        kept = {name: value for name, value in machine.items() if name not in FIXED}
         return {
             **kept,
             "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],

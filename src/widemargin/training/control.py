@@ -12,7 +12,27 @@ from joblib import Parallel, delayed
 
 from widemargin.training.time_limit import Shares, TimeLimit, now
 
-__all__ = ["Control", "Watcher", "in_rounds", "in_threads", "interrupt_flag", "one_round"]
+__all__ = [
+    "REASONS",
+    "Control",
+    "Watcher",
+    "in_rounds",
+    "in_threads",
+    "interrupt_flag",
+    "one_round",
+]
+
+#: Why exact machines stop. Of several problems, the reason that comes first is that of the fit.
+REASONS = (
+    "interrupted",
+    "time_limit",
+    "callback",
+    "max_iter",
+    "rounding",
+    "shrunk",
+    "validation",
+    "tol",
+)
 
 SLICE_SECONDS = 0.05  # of native work between two looks at the flags
 CLOSING_SECONDS = 0.25  # for the work after an early stop

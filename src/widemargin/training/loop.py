@@ -71,6 +71,7 @@ class Plan:
     decay: bool = False  # weight decay changes the weights even in an epoch without updates
     needed: float = 0.0  # epochs before which `tol` does not stop (Theorem 8.1)
     seed: int | None = None  # None: examples are visited in the order given
+    replacement: bool = False  # whether examples are drawn, so that some come twice and others not
     first_epoch: int = 0  # epochs done by earlier calls
     first_row: int = 0  # examples done of an epoch that an earlier call left unfinished
     tol: float | None = None
@@ -303,7 +304,7 @@ def _visit_epochs(learner: Any, plan: Plan, epochs: Epochs) -> None:
     """Epochs of a `StochasticLearner`."""
     for epoch in range(plan.first_epoch, plan.first_epoch + plan.max_iter):
         epochs.begin()
-        order = epoch_order(learner.order, plan.seed, epoch)
+        order = epoch_order(learner.order, plan.seed, epoch, replacement=plan.replacement)
         resumed = epoch == plan.first_epoch and plan.first_row < len(order)
         done, count = plan.first_row if resumed else 0, len(order)
 
@@ -325,10 +326,18 @@ def _visit_epochs(learner: Any, plan: Plan, epochs: Epochs) -> None:
             return
 
 
-def epoch_order(examples: IntArray, seed: int | None, epoch: int) -> IntArray:
-    """The examples in the order of this epoch, which depends on (seed, epoch) alone."""
+def epoch_order(
+    examples: IntArray, seed: int | None, epoch: int, *, replacement: bool = False
+) -> IntArray:
+    """The examples in the order of this epoch, which depends on (seed, epoch) alone.
+
+    With replacement, each place of the order holds an example drawn from all of them.
+    """
     if seed is None:
         return examples
+    if replacement:
+        drawn = np.random.default_rng((seed, epoch)).integers(len(examples), size=len(examples))
+        return np.asarray(examples[drawn])
     order = examples.copy()
     _core.shuffle(order, seed, epoch)
     return order

@@ -216,6 +216,7 @@ class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # typ
             decay=needed is not None,
             needed=needed or 0.0,
             seed=self._seed() if self.shuffle else None,
+            replacement=self.shuffle == "replacement",
             first_epoch=self._epochs_done,
             first_row=self._rows_done,
             tol=self._tolerance(),

@@ -65,7 +65,7 @@ def unfitted(
 
 def checked_Cs(Cs: ArrayLike) -> FloatArray:
     values = np.array(Cs, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not np.all((values > 0) & np.isfinite(values)):
+    if values.ndim != 1 or not len(values) or not np.all(values > 0):
         raise ValueError(f"Cs={Cs!r} must be a list of positive numbers")
     return values
 

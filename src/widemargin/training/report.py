@@ -125,12 +125,13 @@ def warn_early(machine: Any, left: str, note: str, *training: ArrayLike) -> None
     reason, limit = machine.stop_reason_, current_limit()
     if reason == "tol" or (reason == "time_limit" and limit.share):
         return  # of a share, the fit of which this one is a part reports it
-    if reason == "callback" and not note:
-        return
+    if reason in ("callback", "validation") and not note:
+        return  # as it was asked to
     what = {
         "interrupted": f"was interrupted after {machine.fit_time_:.1f} s",
         "time_limit": f"reached time_limit={limit.seconds:.6g} s",
         "callback": "was stopped by a callback",
+        "validation": "was stopped by its validation error",
         "max_iter": f"reached max_iter={machine.max_iter}",
         "rounding": f"cannot reach tol={machine.tol}, because rounding hides the remaining gap",
         "shrunk": "set aside examples that do not satisfy the conditions",
