@@ -38,7 +38,7 @@ TESTS_OF_CORE = {
     "svm": ["svm"],
     "mlp": ["mlp"],
     "mixture": ["mixtures"],
-    "rows": ["inputs", "perceptrons", "linear_svm", "mlp"],
+    "rows": ["inputs", "streaming", "perceptrons", "linear_svm", "mlp"],
 }
 ALSO = {"inputs": ["perceptrons", "linear_svm"], "training": ["perceptrons", "svm"]}
 LEFT_OUT = {"test_cpp.py", "test_words.py", "test_vocabulary.py", "tools", "helpers"}
@@ -73,14 +73,22 @@ def run(command: list[Any], log: Path, seconds: float | None = None, **options: 
 
 
 def copy_tree() -> None:
-    """The files under version control, as they are now."""
+    """The files under version control, as they are now.
+
+    Only what differs is written, so that the next build compiles it again and nothing else: a run
+    that was killed leaves a mutation in the copy, and in what was built from it.
+    """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    shutil.rmtree(TREE, ignore_errors=True)
-    for name in filter(None, names.split("\0")):
-        if (ROOT / name).is_file():
-            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, TREE / name)
+    wanted = {Path(name) for name in names.split("\0") if name and (ROOT / name).is_file()}
+    for path in [path for path in TREE.rglob("*") if path.is_file()]:
+        if path.relative_to(TREE) not in wanted:
+            path.unlink()
+    for name in wanted:
+        content, copy = (ROOT / name).read_bytes(), TREE / name
+        if not copy.exists() or copy.read_bytes() != content:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
 
 
 def configure(build: Path, *options: str) -> None:
@@ -298,6 +306,8 @@ def main() -> int:
         for _, mutation in zip(range(options.count), draw(ROOT, options.seed), strict=False):
             show(describe(mutation))
         return 0
+    # A shell starts jobs in the background with Ctrl-C ignored, and the tests would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     records = examine(options)
     alive = [record for record in records if survived(record)]
     print(f"\n{len(records) - len(alive)} of {len(records)} mutants were killed")
