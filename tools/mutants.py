@@ -253,6 +253,8 @@ def examine(options: argparse.Namespace) -> list[dict[str, Any]]:
         finally:
             copy.write_text(original, "utf-8")
             put_core(core)
+        if "::" in (record.get("killed_by") or ""):
+            check_the_witness(record)
         record["seconds"] = round(time.monotonic() - began)
         records.append(record)
         show(record)
@@ -271,6 +273,13 @@ def judged_before(seed: int) -> list[dict[str, Any]]:
 def survived(record: dict[str, Any]) -> bool:
     """Whether no test noticed a mutation that was built."""
     return "refused" not in record and record["killed_by"] is None
+
+
+def check_the_witness(record: dict[str, Any]) -> None:
+    """An error if the test that failed with a mutation fails without it too."""
+    test = record["killed_by"].removesuffix(" (crashes)").removeprefix("tests/")
+    if failed := pytest([test], "not data", None, "0"):
+        raise RuntimeError(f"{failed} fails without the mutation of {record['place']} too")
 
 
 def describe(mutation: Mutation) -> dict[str, Any]:

@@ -71,6 +71,15 @@ def test_fewer_passes_than_fits_that_start_afresh(loss, dual, intercept, share):
     assert path.n_iter.sum() < share * sum(alone)
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_more_iterations_of_the_interior_point_method_than_afresh(machine):
+    """Of a small problem an iteration may come so near to the bounds that the next C is far."""
+    estimator, y = MACHINES[machine]
+    path = linear_svm_path(X, y, CS, estimator=estimator, dual=False, tol=TOL)
+    alone = [clone(estimator).set_params(C=C, dual=False, tol=TOL).fit(X, y).n_iter_ for C in CS]
+    assert path.n_iter.sum() < 0.9 * sum(alone)
+
+
 def test_the_solver_of_the_last_C_is_kept():
     solvers = [model.solver_ for model in linear_svm_path(X, Y2, CS, loss="hinge").models]
     assert solvers == sorted(solvers)  # "dual", then "interior"

@@ -93,7 +93,7 @@ void check_not_a_number(const Loops& table, const Problem& problem, Net<float> n
 
 // Likelihoods of nothing count as the smallest one, which has no slope.
 void check_likelihoods_of_nothing(const Loops& table, Problem problem, Net<double> net) {
-    for (float& value : problem.experts) value *= 1e-38f;
+    for (float& value : problem.experts) value *= 9e-38f;
     std::fill(net.theta.begin(), net.theta.end(), 0.0);
     NetworkPass pass = problem.pass(net, UpdateRule::sgd, problem.order.size(), 1, 1);
     const Tally tally =
