@@ -2,6 +2,7 @@
 
     python -m tools.mutants --list         the mutations that a seed draws
     python -m tools.mutants                twenty of them; fails if more than two survive
+    python -m tools.mutants --resume       what an interrupted run left, and its survivors again
 
 A copy of the tree in build/mutants is changed, never the tree itself. The tests must pass there
 first. A mutation that does not compile, or compiles to the same code, is replaced by the next one.
@@ -37,7 +38,7 @@ TESTS_OF_CORE = {
     "svm": ["svm"],
     "mlp": ["mlp"],
     "mixture": ["mixtures"],
-    "rows": ["inputs", "perceptrons", "linear_svm", "mlp"],
+    "rows": ["inputs", "streaming", "perceptrons", "linear_svm", "mlp"],
 }
 ALSO = {"inputs": ["perceptrons", "linear_svm"], "training": ["perceptrons", "svm"]}
 LEFT_OUT = {"test_cpp.py", "test_words.py", "test_vocabulary.py", "tools", "helpers"}
@@ -72,14 +73,22 @@ def run(command: list[Any], log: Path, seconds: float | None = None, **options: 
 
 
 def copy_tree() -> None:
-    """The files under version control, as they are now."""
+    """The files under version control, as they are now.
+
+    Only what differs is written, so that the next build compiles it again and nothing else: a run
+    that was killed leaves a mutation in the copy, and in what was built from it.
+    """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    shutil.rmtree(TREE, ignore_errors=True)
-    for name in filter(None, names.split("\0")):
-        if (ROOT / name).is_file():
-            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, TREE / name)
+    wanted = {Path(name) for name in names.split("\0") if name and (ROOT / name).is_file()}
+    for path in [path for path in TREE.rglob("*") if path.is_file()]:
+        if path.relative_to(TREE) not in wanted:
+            path.unlink()
+    for name in wanted:
+        content, copy = (ROOT / name).read_bytes(), TREE / name
+        if not copy.exists() or copy.read_bytes() != content:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
 
 
 def configure(build: Path, *options: str) -> None:
@@ -188,13 +197,16 @@ def verdict(mutation: Mutation, usual: dict[str, float], core: bytes, workers: s
     if mutation.path.suffix != ".py" and install_core() == core:
         raise Refused("compiles to the same code")
     far = [name for name in every_entry() if name not in near]
-    for entries, marks in ((near, QUICK), (near, LONG), (far, QUICK), (far, LONG)):
+
+    def first_failure(entries: list[str]) -> str | None:
         limit = 60 + PATIENCE * sum(usual.get(name, UNKNOWN) for name in entries)
-        if failed := pytest(entries, marks, limit, workers):
-            return failed
-    if mutation.path.suffix != ".py":
-        return cpp_tests()
-    return None
+        return pytest(entries, QUICK, limit, workers) or pytest(entries, LONG, limit, workers)
+
+    if failed := first_failure(near):
+        return failed
+    if mutation.path.suffix != ".py" and (failed := cpp_tests()):  # shorter than all the others
+        return failed
+    return first_failure(far)
 
 
 def cpp_tests() -> str | None:
@@ -222,27 +234,52 @@ def examine(options: argparse.Namespace) -> list[dict[str, Any]]:
     if not build(CPP_TESTS):
         raise RuntimeError(f"the C++ tests do not compile; see {WORK / 'cpp-tests.log'}")
     usual = {} if options.trust else usual_seconds(options.workers)
+    earlier = judged_before(options.seed) if options.resume else []
     records: list[dict[str, Any]] = []
     for mutation in draw(ROOT, options.seed):
-        if len(records) == options.count:
+        if sum("refused" not in record for record in records) == options.count:
             break
         record, began = describe(mutation), time.monotonic()
+        if known := next((old for old in earlier if record.items() <= old.items()), None):
+            records.append(known)
+            continue
         copy = TREE / mutation.path.relative_to(ROOT)
         original = copy.read_text("utf-8")
         copy.write_text(mutation.apply(original), "utf-8")
         try:
             record["killed_by"] = verdict(mutation, usual, core, options.workers)
         except Refused as reason:
-            print(f"{record['place']}: left out, {reason}", flush=True)
-            continue
+            record["refused"] = str(reason)
         finally:
             copy.write_text(original, "utf-8")
             put_core(core)
+        if "::" in (record.get("killed_by") or ""):
+            check_the_witness(record)
         record["seconds"] = round(time.monotonic() - began)
         records.append(record)
         show(record)
         RESULT.write_text(json.dumps({"seed": options.seed, "mutants": records}, indent=1), "utf-8")
-    return records
+    return [record for record in records if "refused" not in record]
+
+
+def judged_before(seed: int) -> list[dict[str, Any]]:
+    """What an earlier run killed or refused. Survivors are left out: there may be a new test."""
+    if not RESULT.exists():
+        return []
+    result = json.loads(RESULT.read_text("utf-8"))
+    return [old for old in result["mutants"] if result["seed"] == seed and not survived(old)]
+
+
+def survived(record: dict[str, Any]) -> bool:
+    """Whether no test noticed a mutation that was built."""
+    return "refused" not in record and record["killed_by"] is None
+
+
+def check_the_witness(record: dict[str, Any]) -> None:
+    """An error if the test that failed with a mutation fails without it too."""
+    test = record["killed_by"].removesuffix(" (crashes)").removeprefix("tests/")
+    if failed := pytest([test], "not data", None, "0"):
+        raise RuntimeError(f"{failed} fails without the mutation of {record['place']} too")
 
 
 def describe(mutation: Mutation) -> dict[str, Any]:
@@ -255,7 +292,9 @@ def describe(mutation: Mutation) -> dict[str, Any]:
 def show(record: dict[str, Any]) -> None:
     """Prints a mutation, and what became visible of it."""
     print(f"{record['place']}\n  - {record['before']}\n  + {record['after']}")
-    if "seconds" in record:
+    if "refused" in record:
+        print(f"  left out: it {record['refused']}", flush=True)
+    elif "seconds" in record:
         print(f"  {record['killed_by'] or 'SURVIVED'} ({record['seconds']} s)", flush=True)
 
 
@@ -269,14 +308,17 @@ def main() -> int:
     parser.add_argument("--survivors", type=int, default=2, help="how many may survive")
     parser.add_argument("--workers", default="auto", help="processes of pytest")
     parser.add_argument("--list", action="store_true", help="only print what would be drawn")
+    parser.add_argument("--resume", action="store_true", help="keep what an earlier run judged")
     parser.add_argument("--trust", action="store_true", help="do not run the tests unchanged first")
     options = parser.parse_args()
     if options.list:
         for _, mutation in zip(range(options.count), draw(ROOT, options.seed), strict=False):
             show(describe(mutation))
         return 0
+    # A shell starts jobs in the background with Ctrl-C ignored, and the tests would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     records = examine(options)
-    alive = [record for record in records if record["killed_by"] is None]
+    alive = [record for record in records if survived(record)]
     print(f"\n{len(records) - len(alive)} of {len(records)} mutants were killed")
     for record in alive:
         show(record)

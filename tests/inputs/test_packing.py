@@ -78,3 +78,20 @@ def test_packed_rows_check_what_they_get():
         packed.packed_bytes(places, 1)
     with pytest.raises(ValueError, match="packed"):
         _core.decision(packed, np.eye(3), np.zeros(3), np.empty((3, 3)), 1)
+
+
+@pytest.mark.parametrize("dense_inputs", [1, 20])
+def test_packed_rows_take_whole_cache_lines_and_no_more(dense_inputs):
+    """24 bytes about the example, 8 per input, and 4 for the place of a sparse one."""
+    X = np.zeros((4, 40))
+    X[:, :dense_inputs] = 1.0
+    non_zeros = np.array([0, 2, 3, 15])
+    for row, count in zip(X, non_zeros, strict=True):
+        row[dense_inputs : dense_inputs + count] = 2.0
+    needed = np.ceil((24 + 8 * dense_inputs + 12 * non_zeros) / 64)
+    rows, places = _core.Rows.dense(X), np.arange(40, dtype=np.int32)
+    size, lines = rows.packed_bytes(places, dense_inputs), np.empty(5, dtype=np.int32)
+    assert size == 64 * needed.sum() + 63  # they begin at a multiple of 64
+    memory = np.empty(size, dtype=np.uint8)
+    _core.Rows.packed(rows, np.ones(4), None, None, None, places, dense_inputs, lines, memory)
+    np.testing.assert_array_equal(lines, [0, *np.cumsum(needed)])

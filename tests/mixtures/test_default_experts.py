@@ -23,6 +23,7 @@ def board(rows):
 (CHESS, FIELDS), (NEW, NEW_FIELDS) = board(1600), board(500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_gamma_fits_the_data_where_scale_does_not(make, classes):
@@ -37,6 +38,7 @@ def test_gamma_fits_the_data_where_scale_does_not(make, classes):
     assert {expert.gamma for expert in chosen.experts_} == {chosen.expert_params_["gamma"]}
 
 
+@pytest.mark.slow
 def test_the_unit_of_the_targets_does_not_matter():
     y = np.sin(7 * CHESS[:, 0]) + CHESS[:, 1]
     options = {"n_experts": 2, "max_iter": 1, "random_state": 0}

@@ -10,7 +10,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import widemargin
 from widemargin.mixtures import Gater, GaussianGater, MLPGater, UniformGater
+from widemargin.mixtures.gaters.mlp_passes import GaterCopy, averaged
 from widemargin.reference.hard_mixture import Gaussians, bayes, em_step, mixture, posterior
+from widemargin.training.loop import Tally
 
 GATERS = [MLPGater(), GaussianGater(2), UniformGater()]
 every_gater = pytest.mark.parametrize("gater", GATERS, ids=lambda g: type(g).__name__)
@@ -199,6 +201,18 @@ def test_changed_layers_cannot_go_on():
 def test_the_seed_decides():
     one, other = quick(n_jobs=1).fit(X, **TASK), quick(n_jobs=1).fit(X, **TASK)
     assert_array_equal(one.gates(X), other.gates(X))
+
+
+def test_copies_are_averaged_by_the_weight_of_their_examples():
+    copies = [
+        GaterCopy(quick(max_iter=2, random_state=seed).fit(X, **TASK), Tally(5, 6.0, 2.0, weight))
+        for seed, weight in enumerate([1.0, 3.0])
+    ]
+    one, other = (copy.gater for copy in copies)
+    mean = averaged(copies).gater
+    assert_allclose(mean._parameters, 0.25 * one._parameters + 0.75 * other._parameters, rtol=1e-5)
+    assert mean.history_[-1]["criterion"] == (6.0 + 6.0) / 4.0
+    assert mean.history_[-1]["error"] == (2.0 + 2.0) / 4.0
 
 
 def test_time_limit_and_going_on():

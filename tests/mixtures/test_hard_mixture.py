@@ -173,6 +173,7 @@ MANY = {
 }
 
 
+@pytest.mark.slow
 @ignore_convergence
 @pytest.mark.parametrize("gater", ["mlp", "local"])
 @pytest.mark.parametrize("name", MANY)

@@ -249,6 +249,7 @@ def test_callbacks_of_scikit_learn(capsys):
     assert rows[-1]["accuracy"] == pytest.approx(fitted.score(X, Y))
 
 
+@pytest.mark.slow
 def test_verbose_prints_one_line_per_iteration(capsys):
     quick(verbose=1, max_iter=2).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
@@ -313,6 +314,7 @@ def test_saved_loaded_pickled(name, tmp_path):
     assert_same_mixture(loaded.fit(X, y), fitted.fit(X, y))
 
 
+@pytest.mark.slow
 def test_experts_that_this_package_makes_are_saved(tmp_path):
     x = np.linspace(-1, 1, 60)[:, None]
     labels = np.where(x[:, 0] > 0.1, "yes", "no")

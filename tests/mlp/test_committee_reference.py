@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widemargin import NilssonMLPClassifier, SimpleMLPClassifier
+from widemargin import NilssonMLPClassifier, SimpleMLPClassifier, _core
 from widemargin.mlp import committee as _committee
 from widemargin.mlp import committee_classifier as _committee_classifier
 from widemargin.reference.committees import (
@@ -163,3 +163,26 @@ def test_committees_trained_in_parallel_are_those_trained_in_turn(rng):
     np.testing.assert_array_equal(one.coefs_[0], two.coefs_[0])
     first, second = one.coefs_[0][0], one.coefs_[0][1]
     assert not np.allclose(first, second)
+
+
+@pytest.mark.parametrize(("n_jobs", "side_by_side", "threads"), [(1, 1, 1), (2, 2, 1), (6, 3, 2)])
+def test_committees_share_the_threads(rng, monkeypatch, n_jobs, side_by_side, threads):
+    """Of three committees no more than `n_jobs` train at once; each has its share of threads."""
+    monkeypatch.setattr(_committee, "OPERATIONS_PER_THREAD", 1)
+    monkeypatch.setattr(_committee, "thread_count", lambda n_jobs, useful: min(n_jobs, int(useful)))
+    pools, teams = [1], set()
+    pool, train = _committee.ThreadPoolExecutor, _committee._core.train_committees
+
+    class Core:
+        def __getattr__(self, name):
+            return getattr(_core, name)
+
+        def train_committees(self, *arguments, threads, **options):
+            teams.add(threads)
+            return train(*arguments, threads=threads, **options)
+
+    monkeypatch.setattr(_committee, "ThreadPoolExecutor", lambda n: pools.append(n) or pool(n))
+    monkeypatch.setattr(_committee, "_core", Core())
+    X, y = examples(rng)
+    SimpleMLPClassifier(n_units=40, n_committees=3, max_iter=2, n_jobs=n_jobs).fit(X, y)
+    assert (max(pools), teams) == (side_by_side, {threads})

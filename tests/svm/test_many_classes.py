@@ -84,6 +84,7 @@ def test_a_pair_of_classes_is_the_machine_of_these_two(cls, dtype):
         assert_allclose(outputs[some, k], alone.decision_function(X[some]), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_threads_change_nothing(multi_class):
     X, y = examples(3600, n_classes=5)  # small enough for several problems at a time

@@ -91,6 +91,19 @@ void check_not_a_number(const Loops& table, const Problem& problem, Net<float> n
     CHECK(std::isnan(tally.criterion), "%s a score that is no number is lost", table.isa);
 }
 
+// Likelihoods of nothing count as the smallest one, which has no slope.
+void check_likelihoods_of_nothing(const Loops& table, Problem problem, Net<double> net) {
+    for (float& value : problem.experts) value *= 9e-38f;
+    std::fill(net.theta.begin(), net.theta.end(), 0.0);
+    NetworkPass pass = problem.pass(net, UpdateRule::sgd, problem.order.size(), 1, 1);
+    const Tally tally =
+        table.network_batches(problem.inputs.data.rows(), net.view(), problem.statistics(), pass);
+    const auto count = static_cast<double>(problem.order.size());
+    CHECK(near(tally.criterion, -std::log(1e-37) * count, 1e-12), "%s -log of nothing", table.isa);
+    CHECK(std::all_of(net.theta.begin(), net.theta.end(), [](double w) { return w == 0.0; }),
+          "%s slope of nothing", table.isa);
+}
+
 }  // namespace
 
 void test_mixture_criteria(const Tables& tables) {
@@ -126,6 +139,9 @@ void test_mixture_criteria(const Tables& tables) {
                     check_ways(*table, problem, Net<double>(random, units, Transfer::tanh));
                     check_ways(*table, problem, Net<float>(random, units, Transfer::relu));
                     check_not_a_number(*table, problem, Net<float>(random, units, Transfer::tanh));
+                    if (!likelihood) continue;
+                    check_likelihoods_of_nothing(*table, problem,
+                                                 Net<double>(random, units, Transfer::tanh));
                 }
             }
         }

@@ -41,6 +41,7 @@ class PathPoint:
     With α times τ = C'/C, all products grow by τ, and only :math:`R v = \sum \sigma \alpha x`
     no longer holds: it is off by (τ − 1) w, which is a gap of ½ (τ − 1)² ‖w‖². The iterate whose
     products are about as large is the right one. Closer to the bounds, steps would be short.
+    An iteration may leap past it; so α, s and ξ are set again for products of at least that size.
     """
 
     iterate: tuple[FloatArray, ...] | None = None  # v, α, s, ξ
@@ -51,7 +52,7 @@ class PathPoint:
 class _Iterate:
     """v, and α, s and ξ of each side of each example."""
 
-    def __init__(self, problem: LinearProblem, start: PathPoint | None) -> None:
+    def __init__(self, problem: LinearProblem, start: PathPoint | None, tol: float) -> None:
         self.problem = problem
         self.design = problem.inputs.design(1.0 if problem.intercept > 0 else 0.0)
         self.orthogonal = False  # whether normal equations were too inaccurate
@@ -65,15 +66,19 @@ class _Iterate:
         if problem.intercept > 0:
             self.penalty[-1] = 1.0 / problem.intercept
         self.bounded = not problem.squared
-        if start is not None and start.iterate is not None and start.c is not None:
-            self.v, alpha, self.s, self.xi = start.iterate
-            self.alpha = alpha * (problem.c / start.c)
-        else:
+        if start is None or start.iterate is None or start.c is None:
             self.v = np.zeros(self.design.columns)
-        self.f = self.design.outputs(self.v)
-        if start is None or start.iterate is None:
+            self.f = self.design.outputs(self.v)
             size = float(np.abs(self.margin).mean()) or 1.0  # the size of s; that of α is c
             self._centre(problem.c * (size if self.bounded else size**2))
+        else:
+            self.v, alpha, self.s, self.xi = start.iterate
+            self.alpha, ratio = alpha * (problem.c / start.c), float(np.max(problem.c / start.c))
+            self.f = self.design.outputs(self.v)
+            moved = max(ratio * self.shift(ratio), tol * self.cost)
+            total = max(self.products, PATH_POINT_GAP * moved)
+            pairs = (2 if self.bounded else 1) * (problem.c * np.ones_like(alpha)).sum()
+            self._centre(problem.c * (total / pairs))
 
     @property
     def cost(self) -> float:
@@ -239,7 +244,7 @@ def interior_point(
     Certificate or None
         After each iteration. Iterations end only when rounding leaves no progress.
     """
-    iterate, wanted = _Iterate(problem, path_point), CERTIFY_FROM * tol
+    iterate, wanted = _Iterate(problem, path_point, tol), CERTIFY_FROM * tol
     left, ready = path_point is None, 0
     while ready < MAX_READY and iterate.advance():
         relative = problem.relative(iterate.products, iterate.cost)
