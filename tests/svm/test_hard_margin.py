@@ -196,3 +196,12 @@ def test_regressions_need_a_finite_cost(machine):
     X, y = hyperplane(11)
     with pytest.raises(ValueError, match=r"The 'C' parameter of .* Got inf"):
         machine(C=np.inf).fit(X, y)
+
+
+def test_the_margin_is_absent_where_it_is_not_known():
+    X, y = hyperplane(12)
+    soft = SVC(kernel="linear").fit(X, y)
+    assert soft.geometric_margin_ == pytest.approx(2.0 / np.linalg.norm(soft.coef_))
+    assert not hasattr(SVC(), "geometric_margin_")
+    indefinite = SVC(kernel="precomputed", C=100.0).fit(-X @ X.T, y)
+    assert not hasattr(indefinite, "geometric_margin_")
