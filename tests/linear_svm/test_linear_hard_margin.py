@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers.hyperplanes import hyperplane, separable
 from widemargin import SVC, LinearSVC, LinearSVCCV, LinearSVR
 from widemargin.linear_svm import linear_svm_path
 from widemargin.persistence import load, save
@@ -16,13 +16,6 @@ INTERCEPTS = {
     "free": {"intercept_scaling": None},
     "penalised": {"intercept_scaling": 2.0},
 }
-
-
-def hyperplane(seed, gap=0.2, rows=80, columns=3, offset=0.3):
-    rng = np.random.default_rng(seed)
-    X, w = rng.normal(size=(rows, columns)), rng.normal(size=columns)
-    f = X @ w / np.linalg.norm(w) + offset
-    return X[np.abs(f) > gap], (f > 0)[np.abs(f) > gap]
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -67,10 +60,8 @@ def test_scaled_inputs():
 def test_decides_as_linear_programming_does(seed, dual):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(6, 2)), np.arange(6) % 2 == 0
-    A = -np.where(y, 1.0, -1.0)[:, None] * np.hstack([X, np.ones((6, 1))])
-    separable = linprog(np.zeros(3), A, -np.ones(6), bounds=(None, None)).status == 0
     model = LinearSVC(C=np.inf, intercept_scaling=None, dual=dual)
-    if separable:
+    if separable(X, y):
         assert model.fit(X, y).score(X, y) == 1.0
         assert model.converged_
     else:

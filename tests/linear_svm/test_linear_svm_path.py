@@ -164,7 +164,7 @@ def test_interrupted(dual, ctrl_c):
     assert set(path.models[-1].predict(X[:10])) <= {"no", "yes"}
 
 
-@pytest.mark.parametrize("Cs", [[], [0.0], [-1.0, 1.0], [np.inf], [np.nan], 1.0, [[1.0]]])
+@pytest.mark.parametrize("Cs", [[], [0.0], [-1.0, 1.0], [-np.inf], [np.nan], 1.0, [[1.0]]])
 def test_bad_values_of_C(Cs):
     with pytest.raises(ValueError, match=r"Cs=.* positive numbers"):
         linear_svm_path(X, Y2, Cs)

@@ -3,29 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import linprog
 from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers.hyperplanes import hyperplane, separable
 from widemargin import SVC, SVCCV, SVR, NuSVR
 from widemargin.persistence import load, save
 from widemargin.svm import svm_path
-
-
-def hyperplane(seed, gap=0.2, rows=80, columns=3):
-    """Rows on both sides of a hyperplane, none within `gap` of it."""
-    rng = np.random.default_rng(seed)
-    X, w = rng.normal(size=(rows, columns)), rng.normal(size=columns)
-    f = X @ w / np.linalg.norm(w) + 0.3
-    return X[np.abs(f) > gap], (f > 0)[np.abs(f) > gap]
-
-
-def separable(X, y):
-    """By linear programming: is there (w, b) with y (w·x + b) ≥ 1?"""
-    z = np.where(y, 1.0, -1.0)
-    A = -z[:, None] * np.hstack([X, np.ones((len(X), 1))])
-    found = linprog(np.zeros(A.shape[1]), A, -np.ones(len(X)), bounds=(None, None))
-    return found.status == 0
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
@@ -196,3 +180,12 @@ def test_regressions_need_a_finite_cost(machine):
     X, y = hyperplane(11)
     with pytest.raises(ValueError, match=r"The 'C' parameter of .* Got inf"):
         machine(C=np.inf).fit(X, y)
+
+
+def test_the_margin_is_absent_where_it_is_not_known():
+    X, y = hyperplane(12)
+    soft = SVC(kernel="linear").fit(X, y)
+    assert soft.geometric_margin_ == pytest.approx(2.0 / np.linalg.norm(soft.coef_))
+    assert not hasattr(SVC(), "geometric_margin_")
+    indefinite = SVC(kernel="precomputed", C=100.0).fit(-X @ X.T, y)
+    assert not hasattr(indefinite, "geometric_margin_")

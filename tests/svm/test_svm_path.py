@@ -102,7 +102,7 @@ def test_the_estimator_is_left_alone():
     assert not hasattr(estimator, "dual_coef_")
 
 
-@pytest.mark.parametrize("Cs", [[], [0.0], [-1.0, 1.0], [np.inf], [np.nan], 1.0, [[1.0]]])
+@pytest.mark.parametrize("Cs", [[], [0.0], [-1.0, 1.0], [-np.inf], [np.nan], 1.0, [[1.0]]])
 def test_bad_values_of_C(Cs):
     with pytest.raises(ValueError, match=r"Cs=.* positive numbers"):
         svm_path(X, Y2, Cs)

@@ -156,8 +156,8 @@ class SVC(KernelClassifier):
         The violation of the optimality conditions over all examples, at most: bounds of rounding
         errors are included. Infinite if not measured.
     geometric_margin_ : float
-        The width 2/‖w‖ of the margin in feature space, of several problems the smallest; NaN if
-        not measured.
+        The width 2/‖w‖ of the margin in feature space, of several problems the smallest; absent
+        if an early stop left no time to measure it, or if the kernel is not positive definite.
     converged_ : bool
         Whether `kkt_violation_` is at most `tol`.
     stop_reason_ : str
@@ -311,6 +311,17 @@ class SVC(KernelClassifier):
             raise ValueError(f"early_stopping=True and C={self.C}; use a finite C")
 
     def _margins(self, solutions: Sequence[Solution]) -> dict[str, Any]:
-        squares = [float(one.beta @ one.f) if np.isfinite(one.gap) else np.nan for one in solutions]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return {"geometric_margin_": float(2.0 / np.sqrt(np.max(squares)))}
+        squares = [float(one.beta @ one.f) for one in solutions if np.isfinite(one.gap)]
+        known = len(squares) == len(solutions) and min(squares) >= 0.0
+        return {"_squared_norm": max(squares) if known else None}
+
+    @property
+    def geometric_margin_(self) -> float:
+        """The width 2/‖w‖ of the margin in feature space, of several problems the smallest."""
+        square = vars(self).get("_squared_norm")
+        if square is None:
+            raise AttributeError(
+                "geometric_margin_ is known after a fit that could measure it, with a kernel that "
+                "is positive definite"
+            )
+        return float(2.0 / np.sqrt(square)) if square > 0.0 else np.inf
