@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from widemargin.analysis.hyperplane import Hyperplane
 from widemargin.analysis.report import (
     Outcome,
     check,
@@ -27,11 +28,17 @@ from widemargin.theory import (
 )
 
 NO_NORM = "w is 0, or has more support vectors than max_rows, so that its norm is not known"
+ON_THE_MARGIN = 1e-2  # of β: rows with less slack count as on the margin, not inside it
 SAME_ROWS = 200  # of the test rows, compared with as many training rows
 
 
 def _any(model: Any) -> bool:
     return True
+
+
+def _inside(plane: Hyperplane) -> int:
+    """The number of rows inside the margin."""
+    return int(np.count_nonzero(plane.slack > ON_THE_MARGIN * plane.unit))
 
 
 def _classifies(model: Any) -> bool:
@@ -59,7 +66,7 @@ def margin(subject: Subject) -> Outcome:
             rho=nearest,
         )
     narrow = min(planes, key=lambda plane: plane.margin)
-    inside = sum(int(np.count_nonzero(plane.slack > 0)) for plane in planes)
+    inside = sum(_inside(plane) for plane in planes)
     among = "" if len(planes) == 1 else f", the narrowest of {len(planes)} ({narrow.name})"
     text = f"ρ = 2β/‖w‖ = {number(narrow.margin)}{among}; {number(inside)} examples inside it"
     text += f"; canonical width {number(nearest)}" if nearest > 0 else ", some on the wrong side"
@@ -169,8 +176,8 @@ def capacity_by_margin(subject: Subject) -> Outcome:
         return holds(text, h=h, radius=R, nearest=nearest)
     if plane.unit == 0 and nearest <= 0:
         return inapplicable("the rows are not separated")
-    if nearest <= 0 or np.any(plane.slack > 1e-2 * plane.unit):
-        inside = int(np.count_nonzero(plane.slack > 1e-2 * plane.unit))
+    inside = _inside(plane)
+    if nearest <= 0 or inside:
         return inapplicable(
             f"the margin is soft: {number(inside)} examples are inside it; the theorem is about "
             "hyperplanes that separate all rows with it"
