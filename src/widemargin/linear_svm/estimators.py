@@ -99,9 +99,8 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
         of the problems. The vectors are ``X[support_]``; no copy of them is kept.
     dual_coef_ : ndarray of shape (1, n_SV) or (n_classes, n_SV)
         Their dual variables β, one row per row of `coef_`: β = y α, with 0 ≤ α ≤ C times the weight
-        for the hinge, α ≥ 0 for its square. `coef_` is Σ β x to rounding, of scaled inputs if they
-        are scaled. A fit that was stopped early has the best w found, which is at most
-        √(2 gap) away from that sum.
+        for the hinge, α ≥ 0 for its square. Σ β x, of scaled inputs if they are scaled, is at most
+        √(2 gap) away from w, and equal to it at the optimum: a smaller `tol` brings them closer.
     geometric_margin_ : float
         The width 2/‖w‖ of the margin in the space of the scaled inputs, of several classes the
         smallest; absent with "crammer_singer".

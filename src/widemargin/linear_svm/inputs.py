@@ -61,11 +61,6 @@ class LinearInputs:
             self._designs[constant] = Design(self, constant)
         return self._designs[constant]
 
-    @property
-    def has_design(self) -> bool:
-        """Whether a solver has used the rows in blocks."""
-        return bool(self._designs)
-
     @cached_property
     def far(self) -> IntArray:
         """The columns with an offset much larger than their spread.

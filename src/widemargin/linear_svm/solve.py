@@ -14,7 +14,7 @@ import numpy as np
 
 from widemargin.linear_svm.coordinate_descent import dual_descent
 from widemargin.linear_svm.crammer_singer import sequential_descent
-from widemargin.linear_svm.expansion import agreeing
+from widemargin.linear_svm.expansion import with_bounds
 from widemargin.linear_svm.forecast import falls_to_come
 from widemargin.linear_svm.interior_point import PathPoint, interior_point
 from widemargin.linear_svm.multiclass_problem import MulticlassProblem
@@ -29,7 +29,6 @@ MAX_INTERIOR_COLUMNS = 1000  # with more columns "auto" never takes the interior
 INTERIOR_ITERATIONS = 20.0  # that it usually takes
 NANOSECONDS_PER_EXAMPLE, NANOSECONDS_PER_PRODUCT = 250.0, 0.07  # of an iteration, as measured
 MAX_SPOILED = 3  # certificates in a row that rounding spoils, before a fit stops
-MAX_MORE = 5  # certificates, until a machine that is good enough is the one that its β makes
 DESCENT_BUDGET = 0.5  # of the interior-point method's time: what coordinate descent may take
 
 
@@ -139,7 +138,7 @@ def solve_linear(
             else:
                 operations = DESCENT_BUDGET * interior_cost(problem)
                 budget = _Budget(options.tol, operations, options.max_iter)
-    iterations, spent, attempts = 0, 0.0, 0
+    iterations, spent = 0, 0.0
     reason: str | None = None
     stalled = _Stall()
     each = _interior_seconds(problem)  # of an iteration of the interior-point method
@@ -178,10 +177,7 @@ def solve_linear(
                 control.stop("callback")
             slow = budget is not None and done and budget.too_slow(relative, spent, iterations)
             if relative <= options.tol:
-                attempts += 1
-                matched, agrees = agreeing(problem, best, options.tol)
-                if agrees or attempts > MAX_MORE or isinstance(problem, MulticlassProblem):
-                    best, reason = matched, "tol"
+                reason = "tol"
             elif budget is not None and (hidden or slow) and each < control.left:
                 solver, budget = "interior", None
                 steps = _steps(problem, options, solver, first, path_point, at_each)
@@ -192,8 +188,8 @@ def solve_linear(
                 reason = "max_iter"
     if reason != "tol":
         best, reason = _last_word(problem, best, first, options.tol, reason)
-    if reason != "tol" and attempts:  # it was good enough, but did not agree with its β
-        best, reason = agreeing(problem, best, options.tol)[0], "tol"
+    if reason == "tol" and solver == "interior":
+        best = with_bounds(problem, best, options.tol)
     return so_far()
 
 
