@@ -25,6 +25,7 @@ EXACT_ROWS = 120_000  # that one exact machine has at most
 MIXTURE_ROWS = 10_000  # per expert of a mixture
 FIT_GROWTH = 1.8  # exponent of the time of an exact fit in its rows
 SHARPNESS_STEP, C_STEP, EPSILON_STEP = 2.0, 4.0, 4.0  # between neighbours
+NETWORKS = 3  # of the same kind, at most
 DEEP_LAYERS, DEEP_DROPOUT, DEEP_RATE = (256, 256, 256), 0.1, 2e-3
 DEEP_VISITS, DEEP_EPOCHS = 1_000_000, (10, 40)  # examples visited, but so many epochs
 LIMITS = {"sharpness": (1 / 32, 32.0), "C": (1e-3, 1e3), "epsilon": (1e-4, 0.5)}
@@ -42,10 +43,15 @@ class Candidate:
     sharpness: float = 1.0
     C: float = 10.0
     epsilon: float = 0.05  # of a regression, in standard deviations of the target
+    seed: int = 0  # added to that of the search: other first weights of a network
 
     @property
     def kernelised(self) -> bool:
         return self.family in ("kernel", "mixture")
+
+    @property
+    def is_network(self) -> bool:
+        return self.family in ("mlp", "deep_mlp", "simple_mlp")
 
     def of_size(self, rows: int) -> "Candidate":
         """The same for a number of rows: kernel machines of large tables are mixtures."""
@@ -65,7 +71,12 @@ class Candidate:
         return (self.family, self.form, self.metric, *kernel)
 
     def neighbours(self, *, regression: bool) -> Iterator["Candidate"]:
-        """Candidates that differ in one number."""
+        """Candidates that differ in one number.
+
+        Networks have no number to improve. But the mean of several is better than one.
+        """
+        if self.is_network and self.seed == 0:
+            yield from (replace(self, seed=seed) for seed in range(1, NETWORKS))
         steps = []
         if self.kernelised:
             steps += [("sharpness", 1 / SHARPNESS_STEP), ("sharpness", SHARPNESS_STEP)]
@@ -87,6 +98,7 @@ class Candidate:
         self, median: float, rows: int, *, regression: bool, n_jobs: int | None, random_state: int
     ) -> Any:
         """The unfitted machine, for inputs with this median distance and number of rows."""
+        random_state += self.seed
         if self.family in ("mlp", "deep_mlp"):
             model = MLPRegressor if regression else MLPClassifier
             options = _deep_network(rows) if self.family == "deep_mlp" else {}
@@ -139,6 +151,8 @@ class Candidate:
             parts += [self.family.replace("_", " ")]
         if self.kernelised or self.family == "linear":
             parts += [f", C {self.C:.3g}"]
+        if self.seed:
+            parts += [f", seed {self.seed}"]
         if self.epsilon != Candidate.epsilon:
             parts += [f", ε {self.epsilon:.3g}"]
         metric = "" if self.metric == "none" else f", {self.metric} metric"
