@@ -14,7 +14,8 @@ def test_neighbours_of_a_network_differ_in_their_first_weights_alone(family):
     assert [one.seed for one in near] == [1, 2]
     assert {one.arm for one in near} == {network.arm}
     assert len({str(one) for one in [network, *near]}) == 3
-    assert not [again for one in near for again in one.neighbours(regression=False)]
+    again = {two for one in near for two in one.neighbours(regression=False)}
+    assert again == {network, *near}
     machines = [
         one.machine(1.0, 100, regression=False, n_jobs=1, random_state=7).get_params()
         for one in [network, *near]

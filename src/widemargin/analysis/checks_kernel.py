@@ -16,7 +16,7 @@ from widemargin.analysis.kernel_solution import (
 )
 from widemargin.analysis.report import Outcome, check, decided, inapplicable, number
 from widemargin.analysis.subject import Subject
-from widemargin.perceptrons import KernelPerceptron
+from widemargin.perceptrons.dual_classifier import DualClassifier
 from widemargin.svm import NuSVC, NuSVR, OneClassSVM
 from widemargin.svm.machine import KernelMachine
 
@@ -51,7 +51,7 @@ def feasible(subject: Subject) -> Outcome:
     return decided(max(outside, sums) <= ROUNDING, text, outside=outside, sums=sums)
 
 
-@check("w is an expansion", "(3.32)", (KernelMachine, KernelPerceptron))
+@check("w is an expansion", "(3.32)", (KernelMachine, DualClassifier))
 def expansion(subject: Subject) -> Outcome:
     """The support vectors are the training rows that `support_` names."""
     model = subject.model
@@ -190,7 +190,7 @@ def nu_property(subject: Subject) -> Outcome:
     return decided(good, text, nu=nu, margin_errors=outside, support=support)
 
 
-@check("kernel", "Theorem 3.3 (Mercer)", (KernelMachine, KernelPerceptron))
+@check("kernel", "Theorem 3.3 (Mercer)", (KernelMachine, DualClassifier))
 def kernel(subject: Subject) -> Outcome:
     """The matrix of the kernel on some rows has no negative eigenvalue."""
     space: Any = subject.space

@@ -6,9 +6,15 @@ import numpy as np
 
 from widemargin._typing import FloatArray
 from widemargin.analysis.hyperplane import Hyperplane
-from widemargin.analysis.report import Outcome, check, decided, inapplicable, number
+from widemargin.analysis.report import Outcome, check, decided, holds, inapplicable, number
 from widemargin.analysis.subject import Subject
-from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
+from widemargin.perceptrons import (
+    SGDSVC,
+    KernelPerceptron,
+    KernelSGDSVC,
+    MarginPerceptron,
+    Perceptron,
+)
 from widemargin.perceptrons.linear_classifier import LinearClassifier
 from widemargin.theory import margin_bound, novikoff_bound, separable_updates_bound
 
@@ -143,11 +149,15 @@ def margin_after_updates(subject: Subject) -> Outcome:
     return decided(rho >= least * (1.0 - ROUNDING), text, rho=rho, bound=least)
 
 
-@check("recorded margin", "geometric_margin_, (3.22)", (MarginPerceptron, SGDSVC))
+@check("recorded margin", "geometric_margin_, (3.22)", (MarginPerceptron, SGDSVC, KernelSGDSVC))
 def recorded_margin(subject: Subject) -> Outcome:
     """`geometric_margin_` is 2β/‖w‖ of the stored weights."""
     noted = float(subject.model.geometric_margin_)
     rho = min(plane.margin for plane in subject.planes)
+    if isinstance(subject.model, KernelSGDSVC):  # of all outputs together
+        rho = 2.0 / max(np.sqrt(sum(plane.norm**2 for plane in subject.planes)), 1e-300)
+    if np.isnan(rho):
+        return inapplicable(f"there are more than max_rows={subject.max_rows} support vectors")
     same = abs(noted - rho) <= ROUNDING * abs(noted) or noted == rho
     text = f"geometric_margin_ {number(noted)}, recomputed {number(rho)}"
     return decided(same, text, recorded=noted, rho=rho)
@@ -167,7 +177,7 @@ def recorded_weights(subject: Subject) -> Outcome:
     return decided(apart <= 1e-9 * size, text, difference=float(apart / size))
 
 
-@check("epochs", "Theorem 8.1", SGDSVC)
+@check("epochs", "Theorem 8.1", (SGDSVC, KernelSGDSVC))
 def epochs(subject: Subject) -> Outcome:
     """Weight decay needs on the order of 1/(Lλμ) epochs to reach the solution."""
     model = subject.model
@@ -210,3 +220,34 @@ def support_vectors(subject: Subject) -> Outcome:
     """Examples with α > 0; α has no bound."""
     count = len(subject.model.support_)
     return inapplicable(f"α of a perceptron has no bound; {number(count)} rows have α > 0")
+
+
+@check("primal and dual", "(8.15)", KernelSGDSVC)
+def recorded_objective(subject: Subject) -> Outcome:
+    """(8.15) at the stored coefficients is what `fit` noted down."""
+    model = subject.model
+    if subject.sampled:
+        return inapplicable(subject.all_rows)
+    if model.early_stopping:
+        return inapplicable("early stopping held out some of the rows, which are not known here")
+    planes, every = subject.planes, subject.weights
+    rows = planes[0].rows
+    weights = np.ones(len(rows)) if every is None else every[rows]
+    C = 1.0 / (model.mu * len(rows))
+    primal = sum(0.5 * plane.norm**2 + C * float(weights @ plane.slack) for plane in planes)
+    noted = float(model.primal_objective_)
+    same = abs(noted - primal) <= ROUNDING * max(abs(noted), 1e-300)
+    text = f"P = {number(primal)}, primal_objective_ {number(noted)}; `SVC` solves the dual"
+    return decided(same, text, primal=primal, recorded=noted)
+
+
+@check("KKT conditions", "(3.27)-(3.29)", KernelSGDSVC)
+def decaying_kkt(subject: Subject) -> Outcome:
+    return inapplicable("coefficients that decay (8.17) reach the conditions in the limit only")
+
+
+@check("support vectors", "(8.17)", KernelSGDSVC)
+def decaying_support(subject: Subject) -> Outcome:
+    """An example that was once inside the margin keeps a coefficient."""
+    count = len(subject.model.support_)
+    return holds(f"{number(count)} rows were inside the margin at some visit", n_support=count)

@@ -5,7 +5,13 @@ from typing import Any
 from widemargin import theory
 from widemargin.mlp import MLPClassifier, SimpleMLPClassifier
 from widemargin.mlp.classifier import LOSSES
-from widemargin.perceptrons import SGDSVC, KernelPerceptron, MarginPerceptron, Perceptron
+from widemargin.perceptrons import (
+    SGDSVC,
+    KernelPerceptron,
+    KernelSGDSVC,
+    MarginPerceptron,
+    Perceptron,
+)
 
 __all__ = ["model_conditions"]
 
@@ -47,7 +53,7 @@ def _description(estimator: Any) -> dict[str, Any]:
         return {"model": "linear", "criterion": "perceptron"}
     if isinstance(estimator, MarginPerceptron):
         return {"model": "linear", "criterion": "margin", **_steps(estimator)}
-    if isinstance(estimator, SGDSVC):
+    if isinstance(estimator, SGDSVC | KernelSGDSVC):
         steps = {"schedule": estimator.schedule, "decay": estimator.decay}
         return {"model": "linear", "criterion": "margin", "weight_decay": True, **steps}
     if isinstance(estimator, SimpleMLPClassifier):

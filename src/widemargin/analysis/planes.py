@@ -14,7 +14,8 @@ from widemargin.analysis.hyperplane import Hyperplane
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.scaling import Scaling
 from widemargin.linear_svm import LinearSVC
-from widemargin.perceptrons import KernelPerceptron
+from widemargin.perceptrons import KernelSGDSVC
+from widemargin.perceptrons.dual_classifier import DualClassifier
 from widemargin.perceptrons.linear_classifier import LinearClassifier
 from widemargin.svm.classifier import KernelClassifier
 from widemargin.training.choice import ChosenMachine
@@ -22,7 +23,7 @@ from widemargin.training.choice import ChosenMachine
 __all__ = ["PLANAR", "chosen_machine", "hyperplanes_of", "nu_factor", "scaled_intercepts"]
 
 #: Classifiers whose outputs are w·Φ(x) + b.
-PLANAR = (KernelClassifier, KernelPerceptron, LinearClassifier, LinearSVC)
+PLANAR = (KernelClassifier, DualClassifier, LinearClassifier, LinearSVC)
 
 
 def hyperplanes_of(
@@ -43,8 +44,8 @@ def hyperplanes_of(
     if isinstance(model, KernelClassifier):
         training = X_train is None
         found = _of_kernel_classifier(model, X, y, sample_weight, training, max_support)
-    elif isinstance(model, KernelPerceptron):
-        found = _of_kernel_perceptron(model, X, y, max_support)
+    elif isinstance(model, DualClassifier):
+        found = _of_dual_classifier(model, X, y, max_support)
     elif isinstance(model, LinearSVC):
         found = _of_linear_svc(model, X, y, sample_weight, X if X_train is None else X_train)
     else:
@@ -84,7 +85,7 @@ def scaled_intercepts(model: Any) -> FloatArray:
     """b of f(x) = w·Φ(x̂) + b, where `intercept_` may be that of inputs as given."""
     b = np.asarray(model.intercept_, dtype=float)
     linear = getattr(model, "kernel", "linear") == "linear"
-    if isinstance(model, KernelPerceptron):
+    if isinstance(model, DualClassifier):
         linear = False  # it keeps the intercept of scaled inputs
     if linear and getattr(model, "feature_offset_", None) is not None:
         return np.asarray(b + np.atleast_2d(model.coef_) @ model.feature_offset_)
@@ -174,7 +175,7 @@ def kernel_norms(model: Any, X: ArrayLike, max_support: float) -> list[float]:
         vectors = model.support_vectors_
     if not len(model.support_):
         return [0.0] * len(model.intercept_)
-    if isinstance(model, KernelPerceptron):
+    if isinstance(model, DualClassifier):
         sums = model._scores(vectors) - model.intercept_
         return [float(np.sqrt(max(0.0, s))) for s in np.sum(sums * model.dual_coef_.T, axis=0)]
     sums = model._outputs(model._check_inputs(vectors)) - scaled_intercepts(model)
@@ -184,15 +185,16 @@ def kernel_norms(model: Any, X: ArrayLike, max_support: float) -> list[float]:
     return [float(np.sqrt(max(0.0, square))) for square in squares]
 
 
-def _of_kernel_perceptron(
+def _of_dual_classifier(
     model: Any, X: ArrayLike, y: Any, max_support: float
 ) -> Iterator[Hyperplane]:
     outputs, rows = model._scores(model._check_X(X)), np.arange(len(y))
     square = X if model.kernel == "precomputed" and X.shape[0] == X.shape[1] else None
     norms = kernel_norms(model, square, max_support)
+    unit = 1.0 if isinstance(model, KernelSGDSVC) else 0.0
     for k, (name, labels) in enumerate(_sides(model.classes_, y)):
         b = float(model.intercept_[k])
-        yield Hyperplane(name, rows, labels, outputs[:, k], norms[k], None, b, 0.0)
+        yield Hyperplane(name, rows, labels, outputs[:, k], norms[k], None, b, unit)
 
 
 def _of_linear_classifier(model: Any, X: ArrayLike, y: Any) -> Iterator[Hyperplane]:

@@ -17,7 +17,7 @@ from widemargin.kernels import Inputs, Kernel
 from widemargin.linear_svm.machine import LinearMachine
 from widemargin.mlp.committee_classifier import CommitteeClassifier
 from widemargin.mlp.model import NetworkModel
-from widemargin.perceptrons import KernelPerceptron
+from widemargin.perceptrons.dual_classifier import DualClassifier
 from widemargin.perceptrons.kernel_learner import scaled_inputs
 from widemargin.perceptrons.linear_classifier import LinearClassifier
 from widemargin.svm.machine import KernelMachine
@@ -100,7 +100,7 @@ def feature_space(
     `rows` are their numbers among the training rows, for a precomputed kernel. `weights` are those
     of the training rows, class weights included.
     """
-    if isinstance(model, KernelMachine | KernelPerceptron):
+    if isinstance(model, KernelMachine | DualClassifier):
         return _of_kernel(model, X, rows)
     if isinstance(model, LinearClassifier):
         return _of_linear_classifier(model, X)

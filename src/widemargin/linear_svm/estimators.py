@@ -212,17 +212,17 @@ class LinearSVC(CertifiedClassifier, LinearMachine):
                 "dual=False: multi_class='crammer_singer' is solved by its dual only; "
                 "use dual='auto' or dual=True"
             )
-        if self.multi_class == "crammer_singer" and not np.isfinite(self.C):
-            raise ValueError(
-                f"C={self.C}: multi_class='crammer_singer' has no hard margin; use a finite C, or "
-                "multi_class='ovr'"
-            )
         X, y = validate_data(self, X, y, **self._input_options)
         self.classes_ = check_labels(y)
         return checked_rows(X), y
 
     def _problems(self, inputs: LinearInputs, y: ArrayLike, c: FloatArray) -> Sequence[Problem]:
         if self.multi_class == "crammer_singer":
+            if not np.all(np.isfinite(c)):
+                raise ValueError(
+                    f"C={self.C}: multi_class='crammer_singer' has no hard margin; use a finite C, "
+                    "or multi_class='ovr'"
+                )
             codes = np.asarray(np.searchsorted(self.classes_, y), dtype=np.int32)
             return [MulticlassProblem(inputs, codes, c, len(self.classes_), self._intercept)]
         classes = self.classes_[1:] if len(self.classes_) == 2 else self.classes_

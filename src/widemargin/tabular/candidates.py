@@ -75,8 +75,9 @@ class Candidate:
 
         Networks have no number to improve. But the mean of several is better than one.
         """
-        if self.is_network and self.seed == 0:
-            yield from (replace(self, seed=seed) for seed in range(1, NETWORKS))
+        if self.is_network:
+            others = (seed for seed in range(NETWORKS) if seed != self.seed)
+            yield from (replace(self, seed=seed) for seed in others)
         steps = []
         if self.kernelised:
             steps += [("sharpness", 1 / SHARPNESS_STEP), ("sharpness", SHARPNESS_STEP)]
