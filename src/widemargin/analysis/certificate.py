@@ -143,8 +143,7 @@ def certificate(
     check_is_fitted(model)
     _check_options(X, y, sample_weight, X_test, y_test, eta, margin, n_choices, max_rows)
     name, notes = _described(model), []
-    for step in ("best_estimator_",):  # of a search of scikit-learn
-        model = getattr(model, step, model)
+    model = getattr(model, "best_estimator_", model)  # of a search of scikit-learn
     while isinstance(model, Pipeline):
         if len(model.steps) > 1:
             X, X_test = (None if A is None else model[:-1].transform(A) for A in (X, X_test))

@@ -70,8 +70,8 @@ class LinearMachine(CertifiedMachine):
         return {}
 
     def _classes_of_problem(self, number: int) -> tuple[str, str]:
-        """What the examples of a problem are called in messages, if they are of two kinds."""
-        raise NotImplementedError
+        """What the two sides of a problem are called in messages."""
+        return "the positive examples", "the negative examples"
 
     # -------------------------------------------------------------------------------------- fit
 
