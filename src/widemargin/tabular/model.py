@@ -127,12 +127,13 @@ class TabularModel(BaseEstimator):  # type: ignore[misc]
                 self.n_jobs,
                 random,
             )
-            finals = Search(evaluator, folds, plan).run()
+            search = Search(evaluator, folds, plan)
+            finals = search.run()
             combination = combine(
                 evaluator, finals, MAX_MODELS if self.ensemble else 1, self.max_predict_ms
             )
             self._keep(evaluator, combination)
-        self.stop_reason_ = control.reason() or "tol"
+        self.stop_reason_ = control.reason() or ("time_limit" if search.shortened else "tol")
         self.converged_ = self.stop_reason_ == "tol"
         self.history_, self.fit_time_ = control.history, now() - begun
         if self.stop_reason_ == "time_limit" and not current_limit().share:

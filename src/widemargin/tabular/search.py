@@ -13,10 +13,11 @@ counts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from widemargin._typing import IntArray
 from widemargin.tabular.candidates import Candidate
+from widemargin.tabular.combination import MAX_MODELS
 from widemargin.tabular.evaluation import Evaluator, Trial
 from widemargin.tabular.plan import Plan, Rung
 from widemargin.tabular.views import View
@@ -36,6 +37,7 @@ class Search:
     evaluator: Evaluator
     folds: list[tuple[IntArray, IntArray]]
     plan: Plan
+    shortened: bool = field(default=False, init=False)  # whether a time limit left something out
 
     def run(self) -> list[Trial]:
         """The trials of the last rung that was reached, best first."""
@@ -64,7 +66,7 @@ class Search:
         tried = {trial.candidate for trial in found}
         climbing, added = best_of_arms(found, climbers), []
         for _ in range(rounds):
-            parents = self._parents(climbing, tried)
+            parents = self._in_time(self._parents(climbing, tried), found)
             trials = self.evaluator.evaluate(list(parents), views, "climbing")
             tried.update(parents)
             added += trials
@@ -81,6 +83,23 @@ class Search:
             if near not in tried
         }
 
+    def _in_time(
+        self, parents: dict[Candidate, Trial], found: Sequence[Trial]
+    ) -> dict[Candidate, Trial]:
+        """As many of the neighbours as leave time for the last fits of the best ones."""
+        control = self.evaluator.control
+        if not control.limited:
+            return parents
+        finalists = best_of_arms(found, MAX_MODELS)
+        left = control.left - LAST_FITS * sum(trial.seconds_per_fit for trial in finalists)
+        kept = {}
+        for near, trial in parents.items():
+            left -= trial.seconds
+            if left > 0.0:
+                kept[near] = trial
+        self.shortened |= len(kept) < len(parents)
+        return kept
+
     def _promoted(self, rung: Rung, before: Sequence[Trial]) -> list[Trial]:
         """The best trials of a rung again, with more rows."""
         views = self.evaluator.views(self.folds[: rung.folds], rung.rows)
@@ -91,9 +110,7 @@ class Search:
             if self._too_long(trial, candidate, found, rows, rung):
                 break
             found += self.evaluator.evaluate([candidate], views, f"{rows:,} rows")
-        if not self.evaluator.control.limited:
-            found += self._climbed(found, views, rung.climbers, rung.climbs)
-        return found
+        return found + self._climbed(found, views, rung.climbers, rung.climbs)
 
     def _too_long(
         self, before: Trial, candidate: Candidate, done: Sequence[Trial], rows: int, rung: Rung
@@ -105,7 +122,9 @@ class Search:
         one = before.seconds_per_fit * candidate.growth(before.rows, rows)
         last = one + sum(trial.seconds_per_fit for trial in done)
         later = LAST_FITS * last if rung is self.plan.rungs[-1] else 0.0
-        return bool(one * rung.folds + later > control.left)
+        too_long = bool(one * rung.folds + later > control.left)
+        self.shortened |= too_long
+        return too_long
 
 
 def best_of_arms(trials: Sequence[Trial], most: int) -> list[Trial]:
