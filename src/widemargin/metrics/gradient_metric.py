@@ -78,7 +78,7 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The most examples at which the gradient is computed.
     max_iter : int, default=8
         The most iterations on a subset. If there are several, the first has at most four, and
-        larger ones three.
+        larger ones five.
     tol : float, default=0.1
         The tolerance of the machines, as in `SVC`. Gradients need no exact solution.
     min_share : float, default=1e-6

@@ -39,7 +39,7 @@ MEDIAN_ROWS = 800  # whose distances to each other give the median
 GROWTH = 2.5  # of the number of rows, from one size to the next
 FIRST_ROWS = 4000
 # Of several sizes, the first has few iterations: more would drop what larger ones still need.
-FIRST_ITERATIONS, LATER_ITERATIONS = 4, 3
+FIRST_ITERATIONS, LATER_ITERATIONS = 4, 5
 WORSE = 1.01  # times the best loss: no progress
 SETTLED = 0.02  # share of the metric that an iteration moves: it has converged
 KEPT = 0.1  # times the smallest share: what iterations keep, since more rows may need it
