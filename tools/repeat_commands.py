@@ -58,7 +58,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "models": ["models"],
         "versions": ["versions"],
         "demo": ["demo", "--output", str(folder / "demo.png")],
-        "papers": ["papers", "figure-6.1", "--output", str(folder / "figure.png")],
+        "papers": ["papers", "run", "figure-2.2", "--output", str(folder / "papers")],
     }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def test_messages_name_options_not_arguments(arguments, message, tmp_path, monke
         ("train",),
         ("predict", "m"),
         ("info", "--no"),
-        ("papers", "table-8.2", "--seeds", "0"),
+        ("papers", "run", "table-8.2", "--seeds", "0"),
     ],
 )
 def test_wrong_usage_exits_with_code_2(arguments):

@@ -72,56 +72,6 @@ def test_demo_without_data(tmp_path, monkeypatch):
     assert "no folder" in fails("demo", "--output", tmp_path / "no" / "demo.png")
 
 
-@pytest.mark.data
-def test_papers_fleuret():
-    rows = run_json("papers", "fleuret")
-    assert rows[-1]["changes"] == 0
-    assert rows[0]["published"] == 64
-    assert "published" in run("papers", "fleuret").stdout
-
-
-@pytest.mark.data
-def test_papers_table_8_2():
-    models = ("--model", "Perceptron", "--model", "MarginPerceptron")
-    rows = run_json("papers", "table-8.2", "--seeds", "1", *models)
-    assert {row["data"] for row in rows} == {"Forest", "Connect-4"}
-    assert len(rows) == 4
-    for row in rows:
-        assert row["test_error"] < row["published"] + 2
-
-
-def test_an_unknown_model_of_the_papers():
-    assert "MarginPerceptron" in fails("papers", "table-8.2", "--model", "SVC")
-
-
-def test_papers_tables_fit_80_columns(monkeypatch):
-    from widemargin.experiments import papers
-
-    monkeypatch.setenv("COLUMNS", "80")
-    row = papers.Result(
-        "Connect-4", "MarginPerceptron", {"learning_rate": 1e-4}, 20.41, 19.85, 0.25, 12.5, 20.3
-    )
-    monkeypatch.setattr(papers, "table_8_2", lambda seeds, models: [row] * len(seeds))
-    text = run("papers", "table-8.2", "--seeds", "2").stdout
-    assert "19.85 ± 0.25" in text
-    assert "mean of 2 seeds" in text
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
-    assert "…" not in text
-
-
-def test_papers_show_training_errors_if_they_are_published(monkeypatch):
-    from widemargin.experiments import papers
-
-    row = papers.Result(
-        "Forest", "MLPClassifier", {"loss": "squared_error"}, 11.2, 11.6, np.nan, 9.0, 11.6, 10.04
-    )
-    monkeypatch.setattr(papers, "table_7_1", lambda: [row])
-    text = run("papers", "table-7.1").stdout
-    assert "training" in text
-    assert "10.04" in text
-    assert "nan" not in text
-
-
 def test_version():
     from widemargin import __version__
 

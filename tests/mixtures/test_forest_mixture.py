@@ -6,7 +6,6 @@ from sklearn.preprocessing import MinMaxScaler
 
 from widemargin import SVC, HardMixtureClassifier
 from widemargin.datasets import fetch_forest
-from widemargin.experiments.papers_mixtures import table_6
 from widemargin.mixtures import MLPGater
 
 ROWS = 20_000
@@ -44,8 +43,3 @@ def test_the_default_experts_are_as_good_as_tuned_ones(forest):
     assert found < error(scale, forest) - 0.02
     assert found < error(tuned, forest) + 0.015
     assert {trial["part"] for trial in tuned.tuning_} == {"expert", "gater"}
-
-
-def test_the_tables_name_their_models():
-    with pytest.raises(ValueError, match="use one of uniform, global-150"):
-        table_6(models=("none",))

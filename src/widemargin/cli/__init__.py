@@ -8,7 +8,8 @@ is one JSON document.
 import typer
 
 from widemargin.cli.console import Commands
-from widemargin.cli.experiments import demo, papers
+from widemargin.cli.experiments import demo
+from widemargin.cli.papers import papers
 from widemargin.cli.predict import predict
 from widemargin.cli.show import info, models, version, versions
 from widemargin.cli.train import train

@@ -6,7 +6,9 @@ from sklearn.decomposition import PCA
 
 from widemargin import MarginPerceptron, Perceptron, SimpleMLPClassifier
 from widemargin.datasets import fetch_connect4, fetch_forest, fetch_mnist
-from widemargin.experiments.papers import PUBLISHED_TABLE_8_1, fleuret_mnist, table_8_2
+from widemargin.papers import ITEMS, REACHED, Scope
+from widemargin.papers.table_8_2 import candidates
+from widemargin.papers.trials import tuned
 from widemargin.theory import margin_bound, radius
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
@@ -14,37 +16,33 @@ pytestmark = [pytest.mark.data, pytest.mark.slow]
 FETCH = {"Forest": fetch_forest, "Connect-4": fetch_connect4}
 
 
-@pytest.fixture(scope="module")
-def table():
-    rows = table_8_2(seeds=(0,), models=("Perceptron", "MarginPerceptron"))
-    return {(row.data, row.model): row for row in rows}
+@pytest.fixture(scope="module", params=FETCH)
+def perceptrons(request):
+    """The name of the data, and test errors of the first two rows of Table 8.2."""
+    data, models = Scope().thesis_split(request.param), candidates(request.param, Scope())
+    names = ("Perceptron", "Margin Perceptron")
+    return request.param, {name: tuned(models[name], data, (0,)).error for name in names}
 
 
-@pytest.mark.parametrize(
-    ("data", "model", "limit"),
-    [
-        ("Forest", "Perceptron", 31.6),
-        ("Connect-4", "Perceptron", 25.6),
-        ("Forest", "MarginPerceptron", 23.9),
-        ("Connect-4", "MarginPerceptron", 20.4),
-    ],
-)
-def test_table_8_2_is_reached(table, data, model, limit):
-    assert table[data, model].test_error <= limit
+def test_table_8_2_is_reached(perceptrons):
+    data, errors = perceptrons
+    published = ITEMS["table-8.2"].published
+    for name, error in errors.items():
+        assert error <= published[f"{data}, {name}"] + 0.1
+
+
+def test_the_margin_lowers_the_error(perceptrons):
+    _, errors = perceptrons
+    assert errors["Margin Perceptron"] < errors["Perceptron"]
 
 
 @pytest.mark.parametrize("data", FETCH)
-def test_the_margin_lowers_the_error(table, data):
-    assert table[data, "MarginPerceptron"].test_error < table[data, "Perceptron"].test_error
-
-
-@pytest.mark.parametrize(("column", "data"), list(enumerate(FETCH)))
-def test_a_small_simple_mlp_beats_the_svm_of_table_8_1(column, data):
+def test_a_small_simple_mlp_beats_the_svm_of_table_8_1(data):
     rows = FETCH[data](split="thesis")
     clf = SimpleMLPClassifier(n_units=300, margin=17.3, max_iter=15, random_state=0, n_jobs=-1)
     clf.fit(rows.X_train, rows.y_train)
     error = 100 * (1 - clf.score(rows.X_valid, rows.y_valid))
-    assert error < PUBLISHED_TABLE_8_1["SVM"][column]
+    assert error < ITEMS["table-8.1"].published[f"{data}, SVM"]
 
 
 def test_a_small_simple_mlp_on_mnist():
@@ -57,11 +55,17 @@ def test_a_small_simple_mlp_on_mnist():
 
 
 def test_fleuret_ends_with_an_epoch_without_change():
-    rows = fleuret_mnist()
-    assert rows[-1]["changes"] == 0
-    assert rows[-1]["train_error"] == 0
-    assert rows[-1]["test_error"] <= 0.2
-    assert sum(row["changes"] for row in rows) < 200
+    item = ITEMS["fleuret"]
+    measured = item.run(Scope())
+    assert item.verdict(measured) == REACHED
+    ends = [value for name, value in measured.here.items() if name.startswith("test error at")]
+    assert len(ends) == 3
+    assert max(ends) <= 0.2
+
+
+def test_figure_6_1_is_reached():
+    item = ITEMS["figure-6.1"]
+    assert item.verdict(item.run(Scope())) == REACHED
 
 
 @pytest.mark.parametrize("data", FETCH)

@@ -1,0 +1,141 @@
+"""Runs items one after the other, and keeps each result in a file of its own.
+
+A file is complete or absent: an interrupted run continues with the first item that has none. A
+result of another scale, of other seeds or of another version of the package is measured again.
+"""
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin import __version__
+from widemargin.papers.item import Item, Measured
+from widemargin.papers.scope import Scope
+
+__all__ = ["Record", "read_records", "run_items"]
+
+Watch = Callable[[Item, str], None]  # told of each item: "kept", "begun", "done" or "no time"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A measured item, and how it was measured."""
+
+    id: str
+    measured: Measured
+    seconds: float
+    scale: float
+    seeds: tuple[int, ...]
+    versions: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> "Record":
+        """The record of a file that `write` made."""
+        try:
+            found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            measured = Measured.read(found.pop("measured"))
+            return cls(measured=measured, **{**found, "seeds": tuple(found["seeds"])})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(
+                f"{path} is no result of `widemargin papers run`; remove it to measure again"
+            ) from error
+
+    def write(self, path: Path) -> None:
+        """Writes a file that is complete or absent."""
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(self), indent=1, allow_nan=False) + "\n")
+        part.replace(path)
+
+    def answers(self, scope: Scope) -> bool:
+        """Whether it is what a run with this scope would measure."""
+        same = self.scale == scope.scale and self.seeds == scope.seeds
+        return same and self.versions.get("widemargin") == __version__
+
+
+def read_records(folder: Path) -> dict[str, Record]:
+    """The results in a folder, by id."""
+    records = (Record.read(path) for path in sorted(folder.glob("*.json")))
+    return {record.id: record for record in records}
+
+
+def run_items(
+    items: Sequence[Item],
+    folder: Path,
+    scope: Scope | None = None,
+    *,
+    budget: float = math.inf,
+    watch: Watch | None = None,
+) -> dict[str, Record]:
+    """Measures the items that the folder has no result of.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        What to run, in this order.
+    folder : Path
+        Where results are kept, one file per item.
+    scope : Scope, optional
+        The scale and the seeds; by default everything, and three seeds.
+    budget : float, default=inf
+        Minutes. An item that is expected to take longer than what is left is not begun.
+    watch : callable, optional
+        Is told of each item.
+
+    Returns
+    -------
+    dict
+        The records of these items that exist now, by id.
+    """
+    scope, end = scope or Scope(), time.monotonic() + 60.0 * budget
+    tell = watch or (lambda item, what: None)
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for item in items:
+        path = folder / f"{item.id}.json"
+        if path.exists():
+            record = Record.read(path)
+            if record.answers(scope):
+                found[item.id] = record
+                tell(item, "kept")
+                continue
+        if time.monotonic() + 60.0 * scope.scale * item.minutes > end:
+            tell(item, "no time")
+            continue
+        tell(item, "begun")
+        begun = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # epochs are limited on purpose
+            measured = item.run(scope)
+        seconds = time.monotonic() - begun
+        record = Record(item.id, _known(measured), seconds, scope.scale, scope.seeds, _versions())
+        record.write(path)
+        found[item.id] = record
+        tell(item, "done")
+    return found
+
+
+def _versions() -> dict[str, str]:
+    return {"widemargin": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+
+
+def _known(measured: Measured) -> Measured:
+    """The same without NaN and infinity, which JSON does not have."""
+
+    def finite(numbers: dict[str, float]) -> dict[str, float]:
+        return {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
+
+    return replace(
+        measured,
+        here=finite(measured.here),
+        best=finite(measured.best),
+        spread=finite(measured.spread),
+    )

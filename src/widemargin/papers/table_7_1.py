@@ -1,0 +1,123 @@
+"""Table 7.1 and Figure 7.1: training errors of MLPs and of a mixture, by criterion."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from widemargin.mixtures import MixtureOfExpertsClassifier
+from widemargin.mlp import MLPClassifier
+from widemargin.papers.drawing import drawn
+from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.scope import DATA, Scope
+from widemargin.papers.trials import error, fitted
+from widemargin.plots.style import BLUE, GREEN, LEGEND, ORANGE, VERMILION
+
+__all__ = ["ITEMS"]
+
+PUBLISHED = {
+    "Forest, MLP+MSE": 11.6,
+    "Forest, MLP+Tanh+MSE": 7.1,
+    "Forest, MLP+CE": 4.4,
+    "Forest, MoE+MSE": 4.0,
+    "Connect-4, MLP+MSE": 6.0,
+    "Connect-4, MLP+Tanh+MSE": 1.4,
+    "Connect-4, MLP+CE": 0.0,
+    "Connect-4, MoE+MSE": 0.2,
+}
+LOSSES = {
+    "MLP+MSE": "squared_error",
+    "MLP+Tanh+MSE": "tanh_squared_error",
+    "MLP+CE": "log_loss",
+}
+STEPS: dict[str, dict[str, Any]] = {
+    "Forest": {"learning_rate_init": 0.01, "max_iter": 60},
+    "Connect-4": {"learning_rate_init": 0.003, "max_iter": 40},
+}
+COLOURS = dict(zip((*LOSSES, "MoE+MSE"), (BLUE, VERMILION, GREEN, ORANGE), strict=True))
+
+
+def models(name: str, scope: Scope) -> dict[str, Any]:
+    steps = {**STEPS[name], "max_iter": scope.epochs(STEPS[name]["max_iter"])}
+    found: dict[str, Any] = {
+        title: MLPClassifier(
+            (500,),
+            activation="tanh",
+            loss=loss,
+            batch_size=64,
+            alpha=0.0,
+            learning_rate="one_cycle",
+            tol=None,
+            weight_decay=0.0,
+            scaling="standard",
+            random_state=0,
+            **steps,
+        )
+        for title, loss in LOSSES.items()
+    }
+    found["MoE+MSE"] = MixtureOfExpertsClassifier(
+        10,
+        n_units=25,
+        n_gater_units=100,
+        criterion="mse",
+        batch_size=64,
+        schedule="one_cycle",
+        learning_rate=0.01,
+        max_iter=steps["max_iter"],
+        tol=None,
+        random_state=0,
+    )
+    return found
+
+
+@lru_cache(maxsize=2)
+def run(scope: Scope) -> Measured:
+    here, curves = {}, {}
+    for name in DATA:
+        data = scope.thesis_split(name)
+        for title, model in models(name, scope).items():
+            fit = fitted(model, data)
+            here[f"{name}, {title}"] = error(fit, data, "train")
+            curves[name, title] = [100 * record["error"] for record in fit.history_]
+
+    def draw(figure: Any) -> None:
+        for ax, name in zip(figure.subplots(1, 2), DATA, strict=True):
+            for title in COLOURS:
+                curve = curves[name, title]
+                ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[title], label=title)
+            ax.set(title=name, xlabel="epoch", ylabel="training error, %")
+            ax.legend(**LEGEND)
+
+    return Measured(here, figures={"Training errors by epoch (Figure 7.1)": drawn(draw, width=9)})
+
+
+ITEMS = (
+    Item(
+        "table-7.1",
+        "Training errors by criterion",
+        "thesis, Section 7.1",
+        kind="error",
+        protocol="500 hidden units; a mixture of 10 experts with 25 units and a gater of 100",
+        minutes=6.0,
+        run=run,
+        published=PUBLISHED,
+        unit="training error, %",
+        claims=(
+            Claim(
+                "Cross-entropy has fewer training errors than squared error with Tanh, and that "
+                "fewer than squared error",
+                lambda _, here: all(
+                    here[f"{name}, MLP+CE"]
+                    <= here[f"{name}, MLP+Tanh+MSE"]
+                    <= here[f"{name}, MLP+MSE"]
+                    for name in DATA
+                ),
+            ),
+        ),
+        deviations=(
+            "Batches of 64 and one cycle of the step, 60 and 40 epochs; the thesis does not print "
+            "its numbers of experts and units of the mixture.",
+        ),
+        data=("covtype", "connect-4"),
+    ),
+)

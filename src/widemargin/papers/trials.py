@@ -1,0 +1,89 @@
+"""Models that are chosen on validation rows, trained with several seeds, and tested once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+
+from widemargin.papers.item import Measured
+
+__all__ = ["Results", "Trial", "error", "fitted", "tuned"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The candidate with the lowest mean validation error, one fit per seed."""
+
+    fits: list[Any]
+    errors: list[float]  # on the test rows, in percent
+    setting: str  # what distinguishes it from the other candidates
+
+    @property
+    def error(self) -> float:
+        return float(np.mean(self.errors))
+
+    @property
+    def spread(self) -> float | None:
+        return float(np.std(self.errors, ddof=1)) if len(self.errors) > 1 else None
+
+    @property
+    def seconds(self) -> float:
+        return float(np.mean([fit.fit_time_ for fit in self.fits]))
+
+
+def tuned(candidates: Sequence[Any], data: Bunch, seeds: Sequence[int]) -> Trial:
+    """Fits every candidate with every seed; only the best one sees the test rows."""
+    best, lowest = None, np.inf
+    for candidate in candidates:
+        fits = [fitted(clone(candidate).set_params(random_state=seed), data) for seed in seeds]
+        mean = float(np.mean([error(fit, data, "valid") for fit in fits]))
+        if mean < lowest:
+            best, lowest = (candidate, fits), mean
+    if best is None:
+        raise ValueError("no candidate has a validation error")
+    chosen, fits = best
+    return Trial(fits, [error(fit, data, "test") for fit in fits], _setting(chosen, candidates))
+
+
+def fitted(model: Any, data: Bunch) -> Any:
+    """The model, trained on the training rows; early stopping gets the validation rows."""
+    held_out = {}
+    if getattr(model, "early_stopping", False):
+        held_out = {"X_val": data.X_valid, "y_val": data.y_valid}
+    return model.fit(data.X_train, data.y_train, **held_out)
+
+
+def error(fit: Any, data: Bunch, part: str) -> float:
+    """The error in percent on the "train", "valid" or "test" rows."""
+    return float(100 * (1 - fit.score(data[f"X_{part}"], data[f"y_{part}"])))
+
+
+def _setting(chosen: Any, candidates: Sequence[Any]) -> str:
+    """The parameters in which the candidates differ."""
+    each = [candidate.get_params(deep=False) for candidate in candidates]
+    own = chosen.get_params(deep=False)
+    differing = {k: v for k, v in own.items() if any(str(p.get(k)) != str(v) for p in each)}
+    return ", ".join(f"{name}={value}" for name, value in differing.items())
+
+
+@dataclass
+class Results:
+    """Collects the numbers of a table."""
+
+    here: dict[str, float] = field(default_factory=dict)
+    best: dict[str, float] = field(default_factory=dict)
+    spread: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, trial: Trial) -> Trial:
+        """A row with the settings of the document."""
+        self.here[name], self.settings[name] = trial.error, trial.setting
+        if trial.spread is not None:
+            self.spread[name] = trial.spread
+        return trial
+
+    def measured(self, *notes: str) -> Measured:
+        return Measured(self.here, self.best, self.spread, self.settings, notes)

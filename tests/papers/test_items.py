@@ -1,0 +1,109 @@
+"""Every item of the registry runs, and its verdict belongs to the published number beside it."""
+
+from dataclasses import replace
+
+import pytest
+
+from widemargin.papers import (
+    ITEMS,
+    NOT_COMPARABLE,
+    NOT_REACHED,
+    REACHED,
+    Claim,
+    Item,
+    Measured,
+    Scope,
+    find_items,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+TINY = Scope(0.01, seeds=(0,))
+
+
+def item(kind="error", **options):
+    options = {"published": {"a": 7.3, "b": 10.1}, **options}
+    return Item("x", "X", "somewhere", kind, "none", 0.0, run=lambda scope: None, **options)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(key, marks=[pytest.mark.data] * bool(i.data)) for key, i in ITEMS.items()]
+)
+def test_every_item_runs_at_a_tiny_scale(name):
+    found = ITEMS[name]
+    measured = found.run(TINY)
+    assert set(found.published) - set(found.not_comparable) <= set(measured.here)
+    lines = found.lines(measured)
+    assert not [line.name for line in lines if "was not measured" in line.reason]
+    assert all(svg.startswith("<svg") for svg in measured.figures.values())
+
+
+@pytest.mark.parametrize(
+    "name", [key for key, i in ITEMS.items() if not i.data and i.minutes < 0.2]
+)
+def test_items_without_data_say_the_same_at_full_scale_as_before(name):
+    expected = NOT_REACHED if name == "confidence" else REACHED
+    assert ITEMS[name].verdict(ITEMS[name].run(Scope())) == expected
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", [key for key, i in ITEMS.items() if i.published and i.data])
+def test_a_published_number_that_is_changed_by_hand_is_not_reached(name):
+    found = replace(ITEMS[name], claims=())
+    measured = Measured(dict(found.published))
+    assert found.verdict(measured) == REACHED
+    key = next(key for key in found.published if key not in found.not_comparable)
+    changed = replace(found, published={**found.published, key: 0.9 * found.published[key]})
+    assert changed.verdict(measured) == NOT_REACHED
+
+
+@pytest.mark.parametrize(
+    ("kind", "here", "verdict"),
+    [
+        ("error", 7.3, REACHED),
+        ("error", 7.34, REACHED),  # 7.3 as it would be printed
+        ("error", 7.36, NOT_REACHED),
+        ("error", 1.0, REACHED),
+        ("value", 7.25, REACHED),
+        ("value", 7.2, NOT_REACHED),
+        ("value", 7.4, NOT_REACHED),
+    ],
+)
+def test_kinds(kind, here, verdict):
+    found = item(kind, published={"a": 7.3})
+    assert found.verdict(Measured({"a": here})) == verdict
+
+
+def test_one_number_that_is_not_reached_decides():
+    assert item().verdict(Measured({"a": 7.0, "b": 11.0})) == NOT_REACHED
+    assert item().verdict(Measured({"a": 7.0})) == NOT_REACHED  # b was not measured
+
+
+def test_numbers_that_cannot_be_compared_are_not_judged():
+    found = item(not_comparable={"a": "seconds of 2004"})
+    assert found.verdict(Measured({"a": 99.0, "b": 10.0})) == REACHED
+    alone = item(published={"a": 1.0}, not_comparable={"a": "seconds of 2004"})
+    assert alone.verdict(Measured({"a": 99.0})) == NOT_COMPARABLE
+
+
+def test_a_claim_gets_both_sides_and_says_what_is_missing():
+    claim = Claim("ours is half", lambda published, here: here["a"] <= published["a"] / 2)
+    found = item("shape", claims=(claim,))
+    assert found.verdict(Measured({"a": 3.0})) == REACHED
+    assert found.verdict(Measured({"a": 4.0})) == NOT_REACHED
+    assert "a was not measured" in [line.reason for line in found.lines(Measured({}))]
+
+
+def test_unknown_kinds_and_ids_are_named():
+    with pytest.raises(ValueError, match="'errors'"):
+        item("errors")
+    with pytest.raises(ValueError, match=r"'table-99'.*papers list"):
+        find_items(["table-99"])
+
+
+def test_ids_and_beginnings_of_ids():
+    assert [found.id for found in find_items(["figure-2.1", "table-4", "figure-2.1"])] == [
+        "figure-2.1",
+        "table-4.1",
+        "table-4.2",
+    ]
+    assert len(find_items(["all"])) == len(ITEMS)

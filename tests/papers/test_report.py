@@ -1,0 +1,62 @@
+"""The report: every number and verdict, figures inline, nothing from elsewhere, text escaped."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from helpers.command_line import run, run_json
+from widemargin.papers import ITEMS, Measured, run_items, write_report
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("papers")
+    run("papers", "run", "figure-2.2", "lecture", "confidence", "-o", path)
+    return path
+
+
+def test_the_page_has_every_line_of_every_result(folder):
+    text = (folder / "report.html").read_text("utf-8")
+    for name in ("figure-2.2", "lecture-boolean", "confidence"):
+        assert f"id='{name}'" in text
+        for claim in ITEMS[name].claims:
+            assert claim.text.replace("<", "&lt;").replace("'", "&#x27;") in text
+    assert "not reached" in text
+    assert text.count("<svg") >= 5
+
+
+def test_the_page_needs_no_network_and_runs_nothing(folder):
+    text = (folder / "report.html").read_text("utf-8")
+    assert not re.search(r"<script|<link|<iframe|src=|@import|javascript:", text)
+    addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
+    assert all("www.w3.org" in address for address in addresses)  # names of XML
+
+
+def test_text_is_escaped(tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    item = replace(
+        ITEMS["confidence"],
+        title=evil,
+        protocol=evil,
+        deviations=(evil,),
+        run=lambda scope: Measured({evil: 1.0}, notes=(evil,), settings={evil: evil}),
+        claims=(),
+    )
+    records = run_items([item], tmp_path)
+    write_report({item.id: item}, records, tmp_path / "report.html")
+    assert "<img" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_the_command_as_json(tmp_path):
+    found = run_json("papers", "run", "confidence", "-o", tmp_path)
+    assert [item["verdict"] for item in found["items"]] == ["not reached"]
+    assert found["report"].endswith("report.html")
+
+
+def test_list_and_show():
+    listed = run_json("papers", "list")
+    assert [item["id"] for item in listed] == list(ITEMS)
+    assert "table-4.1" in run("papers", "list").stdout
+    assert "283,301" in run("papers", "show", "table-4.1").stdout
+    assert run_json("papers", "show", "table-4.2")["published"]["win"] == 44473
