@@ -4,7 +4,7 @@ An `Item` has a kind, which says when its numbers are reached:
 
 ========  ============================================================================
 error     ours is at most the published number, as printed
-value     ours is within 1 % of the published number
+value     ours is within 1 % of the published number, or equal to it as printed
 shape     the claims hold: an ordering, an exponent, the form of a curve
 ========  ============================================================================
 
@@ -141,6 +141,7 @@ class Item:
             reached = round(here, _decimals(published)) <= published
             return (REACHED, "") if reached else (NOT_REACHED, f"{here - published:+.2g}")
         reached = abs(here - published) <= WITHIN * abs(published)
+        reached = reached or round(here, _decimals(published)) == published
         return (REACHED, "") if reached else (NOT_REACHED, "more than 1 % away")
 
     def _judged(self, claim: Claim, measured: Measured) -> Line:
