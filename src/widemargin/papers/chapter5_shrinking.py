@@ -188,6 +188,7 @@ def item(number: str, title: str, rows: int | None, minutes: float, *claims: Cla
         minutes=minutes,
         run=table(rows, pairs),
         published=published,
+        decimals=2,
         claims=(*CLAIMS, *claims),
         not_comparable=not_comparable,
         deviations=(

@@ -118,6 +118,7 @@ def item(number: str, title: str, minutes: float, best: str, *claims: Claim) -> 
         run=table(number),
         published={**printed, **clocked},
         unit="test error, %",
+        decimals=1,
         claims=claims,
         not_comparable=dict.fromkeys(clocked, OLD),
         deviations=tuple(deviations),
