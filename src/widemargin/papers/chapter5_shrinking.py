@@ -73,7 +73,8 @@ TABLE_5_4: dict[str, dict[str, Row]] = {
 }
 OLD = "seconds of a Pentium III at 750 MHz"
 TOO_LARGE = "the pair-selecting machine here keeps the whole kernel matrix, too large for all rows"
-LIMIT = 90.0  # seconds of one fit
+OTHER_YEARS = "the series is another version, and its test rows are other years"
+LIMIT = 45.0  # seconds of one fit
 
 
 def numbers(table: Mapping[str, Mapping[str, Row]]) -> dict[str, float]:
@@ -191,12 +192,18 @@ def item(number: str, title: str, rows: int | None, minutes: float, *claims: Cla
         decimals=2,
         claims=(*CLAIMS, *claims),
         not_comparable=not_comparable,
+        misses={
+            key: OTHER_YEARS
+            for key in published
+            if key.startswith(("Artificial", "Sunspots")) and key.endswith("test MAE")
+        },
         deviations=(
             ORIGIN,
             "Nodelib is not available: its rows are a machine in NumPy that selects α and α* "
             "together, whose steps can be compared and whose seconds cannot.",
             "The thesis does not print when it shrinks; here an example is set aside after 100 "
-            "iterations strictly inside its conditions. Best here: working sets of hundreds of "
+            "iterations inside its conditions by more than 0.1, which was found as C, γ and ε "
+            "were, for SVMTorch on Forest in Table 5.3. Best here: working sets of hundreds of "
             "variables.",
         ),
         data=DATA,

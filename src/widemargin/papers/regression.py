@@ -18,8 +18,9 @@ __all__ = ["DATA", "ORIGIN", "TASKS", "VARIANTS", "Fit", "Setting", "fit", "task
 
 DATA = ("kin", "covtype", "sunspots")  # Artificial is made of the sunspots
 TOL = 0.01
-#: The thesis prints that both are chosen by the user, and not what it chose (5.2.4).
-SHRINKING = {"shrinking_iterations": 100, "shrinking_threshold": 0.0}
+#: The thesis says that the user chooses both, and not what it chose (5.2.4). With these, SVMTorch
+#: ends on Forest near its printed cost, above that of SVMTorchU, and on Kin at the same cost.
+SHRINKING = {"shrinking_iterations": 100, "shrinking_threshold": 0.1}
 VARIANTS: dict[str, Any] = {"SVMTorch": "heuristic", "SVMTorchU": True, "SVMTorchN": False}
 ORIGIN = (
     "The thesis does not print C, γ and ε. Ours were found by a small search for the support "
