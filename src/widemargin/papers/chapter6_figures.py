@@ -17,7 +17,7 @@ from widemargin.papers.forest_mixtures import (
 )
 from widemargin.papers.item import Claim, Item, Measured
 from widemargin.papers.scope import Scope
-from widemargin.papers.trials import error, tested
+from widemargin.papers.trials import compared, error
 from widemargin.plots.style import BLUE, LEGEND, VERMILION
 
 __all__ = ["ITEMS"]
@@ -123,7 +123,7 @@ def global_or_local(scope: Scope) -> Measured:
     if enough is not None:
         here["iterations of the global gater until as good"] = enough + 1.0
     ours, rival = ((name, predictions(name, scope)) for name in (GLOBAL_MLPS, LOCAL))
-    note = tested("Forest", forest(scope)[0].y_test, ours, rival)
+    note = compared("Forest", forest(scope)[0].y_test, ours, rival)
     return Measured(here, notes=(note,))
 
 

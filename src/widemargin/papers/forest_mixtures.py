@@ -153,17 +153,16 @@ def predictions(name: str, scope: Scope) -> Any:
     return trial(name, scope).fits[0].predict((near if name in SCALED else data).X_test)
 
 
-def parallel_minutes(mixture: Any) -> float:
+def parallel_minutes(mixture: Any, processors: int | None = None) -> float:
     """What a hard mixture would take with one computer per expert, from its record.
 
-    Experts and their outputs, and local gaters, are divided among the computers; a global gater is
-    trained by one of them.
+    Experts and their outputs, and local gaters, which `processors` computed here, are divided among
+    the computers; a global gater is trained by one of them.
     """
-    share = min(1.0, cpu_count() / mixture.n_experts_)
-    total = 0.0
+    share = min(1.0, (processors or cpu_count()) / mixture.n_experts_)
+    local, total = isinstance(mixture.gater_, GaussianGater), 0.0
     for record in mixture.history_:
         gater = record["gater_seconds"]
-        local = isinstance(mixture.gater_, GaussianGater)
         total += share * (record["experts_seconds"] + record["outputs_seconds"])
         total += share * gater if local else gater
     return total / 60

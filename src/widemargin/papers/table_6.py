@@ -14,7 +14,7 @@ from widemargin.papers.forest_mixtures import (
 )
 from widemargin.papers.item import Claim, Item, Measured
 from widemargin.papers.scope import Scope
-from widemargin.papers.trials import Results, tested
+from widemargin.papers.trials import Results, compared
 
 __all__ = ["ITEMS"]
 
@@ -78,7 +78,7 @@ def table(number: str) -> Callable[[Scope], Measured]:
         results.best[row] = best(scope)
         if number in RIVALS:
             ours, rival = ((name, predictions(name, scope)) for name in RIVALS[number])
-            notes.append(tested("Forest", forest(scope)[0].y_test, ours, rival))
+            notes.append(compared("Forest", forest(scope)[0].y_test, ours, rival))
         return results.measured(*notes)
 
     return run

@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from widemargin.mlp import HatEncoder, MLPClassifier, SimpleMLPClassifier
 from widemargin.papers.item import Claim, Item, Measured
 from widemargin.papers.scope import DATA, PARTS, Scope
-from widemargin.papers.trials import Results, Trial, tested, tuned
+from widemargin.papers.trials import Results, Trial, compared, tuned
 from widemargin.svm import SVC
 
 __all__ = ["ITEMS", "best_simple_mlp", "scaled", "simple_mlp", "svm"]
@@ -123,7 +123,7 @@ def _tests(name: str, trials: dict[str, Trial], data: Bunch, near: Bunch) -> lis
     }
     simple = "the Simple MLP", own["Simple MLP"]
     rivals = (("the SVM", own["SVM"]), ("the standard MLP", own["Standard MLP"]))
-    return [tested(name, data.y_test, simple, rival) for rival in rivals]
+    return [compared(name, data.y_test, simple, rival) for rival in rivals]
 
 
 TABLE_8_1 = Item(

@@ -8,7 +8,7 @@ from widemargin.mlp import NilssonMLPClassifier
 from widemargin.papers.item import Claim, Item, Measured
 from widemargin.papers.scope import DATA, Scope
 from widemargin.papers.table_8_1 import best_simple_mlp, simple_mlp
-from widemargin.papers.trials import Results, tested, tuned
+from widemargin.papers.trials import Results, compared, tuned
 from widemargin.perceptrons import MarginPerceptron, Perceptron
 
 __all__ = ["ITEMS"]
@@ -77,7 +77,7 @@ def run(scope: Scope) -> Measured:
         own = {title: trial.fits[0].predict(data.X_test) for title, trial in trials.items()}
         for pair in (("Margin Perceptron", "Perceptron"), ("Simple MLP", "Nilsson MLP")):
             first, second = ((f"the {title}", own[title]) for title in pair)
-            notes.append(tested(name, data.y_test, first, second))
+            notes.append(compared(name, data.y_test, first, second))
     return results.measured(*notes)
 
 

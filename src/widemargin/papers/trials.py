@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 from widemargin.papers.item import Measured
 from widemargin.theory import mcnemar
 
-__all__ = ["Results", "Trial", "error", "fitted", "tested", "tuned"]
+__all__ = ["Results", "Trial", "compared", "error", "fitted", "tuned"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _seeded(candidate: Any, data: Bunch, seed: int) -> Any:
     return fitted(clone(candidate).set_params(random_state=seed), data)
 
 
-def tested(where: str, y: Any, ours: tuple[str, Any], rival: tuple[str, Any]) -> str:
+def compared(where: str, y: Any, ours: tuple[str, Any], rival: tuple[str, Any]) -> str:
     """McNemar's test of two models' predictions on the same test rows, as a sentence.
 
     Only the numbers of errors are kept.
