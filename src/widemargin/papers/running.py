@@ -8,7 +8,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,16 @@ class Record:
     versions: dict[str, str]
 
     @classmethod
+    def of(cls, found: Mapping[str, Any]) -> "Record":
+        """The inverse of `dataclasses.asdict`, after a round trip by JSON."""
+        measured = Measured.read(found["measured"])
+        return cls(**{**found, "measured": measured, "seeds": tuple(found["seeds"])})
+
+    @classmethod
     def read(cls, path: Path) -> "Record":
         """The record of a file that `write` made."""
         try:
-            found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            measured = Measured.read(found.pop("measured"))
-            return cls(measured=measured, **{**found, "seeds": tuple(found["seeds"])})
+            return cls.of(json.loads(path.read_text("utf-8")))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(
                 f"{path} is no result of `widemargin papers run`; remove it to measure again"
