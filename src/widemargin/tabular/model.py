@@ -153,7 +153,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        self.encoder_ = TableEncoder()
+        self.encoder_ = TableEncoder().set_output(transform="default")
         encoded = self.encoder_.fit_transform(X)
         large = encoded.shape[0] * encoded.shape[1] > MOST_DENSE_NUMBERS
         self.sparse_inputs_ = bool(sp.issparse(encoded) and large)

@@ -84,8 +84,8 @@ def fit_facts(model: Any) -> dict[str, str]:
 def _optimum(model: Any) -> dict[str, str]:
     """Between which objectives the optimum lies; of several problems their sums."""
     names = ("dual_objective_", "primal_objective_", "duality_gap_")
-    dual, primal, gap = (getattr(model, name, None) for name in names)
-    if dual is None or primal is None or gap is None:
+    found = [getattr(model, name, None) for name in names]
+    if any(value is None for value in found):
         return {}
-    dual, primal, gap = (float(np.sum(value)) for value in (dual, primal, gap))
+    dual, primal, gap = (float(np.sum(value)) for value in found)
     return {"optimum": f"between {dual:.6g} and {primal:.6g}, a gap of {gap:.2g}"}
