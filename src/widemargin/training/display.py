@@ -56,7 +56,7 @@ def fit_facts(model: Any) -> dict[str, str]:
     >>> from widemargin import SVC
     >>> facts = fit_facts(SVC().fit([[0.0], [1.0]], [0, 1]))
     >>> facts["training"], facts["support vectors"], facts["margin"]
-    ('converged', '2 of 2 rows', '2.51')
+    ('converged', '2 of 2 rows', '1.43')
     >>> fit_facts(SVC())
     {}
     """
@@ -84,8 +84,8 @@ def fit_facts(model: Any) -> dict[str, str]:
 def _optimum(model: Any) -> dict[str, str]:
     """Between which objectives the optimum lies; of several problems their sums."""
     names = ("dual_objective_", "primal_objective_", "duality_gap_")
-    found = [getattr(model, name, None) for name in names]
-    if any(value is None for value in found):
+    found = [value for name in names if (value := getattr(model, name, None)) is not None]
+    if len(found) < len(names):
         return {}
     dual, primal, gap = (float(np.sum(value)) for value in found)
     return {"optimum": f"between {dual:.6g} and {primal:.6g}, a gap of {gap:.2g}"}
