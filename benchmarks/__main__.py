@@ -1,8 +1,8 @@
 """`python -m benchmarks`: the short benchmark, an epoch of a perceptron or of the online SVM.
 
 The long benchmarks have their own options: `python -m benchmarks.kernel_svm`, `.linear_svm`,
-`.mlp_epoch`, `.mlp_defaults`, `.committee`, `.mixtures`, `.dask_mixture`, `.tables`, `.chapter5`,
-`.stream` (`--help`). Most print ratios and write JSON to benchmarks/results.
+`.mlp_epoch`, `.mlp_defaults`, `.committee`, `.mixtures`, `.dask_mixture`, `.tables`, `.stream`
+(`--help`). Most print ratios and write JSON to benchmarks/results.
 """
 
 from dataclasses import asdict

@@ -36,7 +36,8 @@ def forest(rows: int) -> Data:
 
 def forest_regression(rows: int) -> Data:
     """The same rows; the targets are the numbers +1 and −1."""
-    return _standardised(_fetch("forest-regression"), rows)
+    data = forest(rows)
+    return Data(data.X, data.y.astype(np.float64), data.X_test, data.y_test.astype(np.float64))
 
 
 def connect4(rows: int) -> Data:
@@ -109,7 +110,6 @@ def _sparse(name: str, rows: int) -> Data:
 def _fetch(name: str) -> Any:
     fetchers = {
         "forest": partial(fetch_forest, split="thesis"),
-        "forest-regression": partial(fetch_forest, split="thesis-regression"),
         "connect-4": partial(fetch_connect4, split="thesis"),
         "mnist": partial(fetch_mnist, split="standard"),
         "kin": partial(fetch_kin, split="thesis"),

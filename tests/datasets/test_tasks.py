@@ -129,7 +129,7 @@ def test_toy_mixture_is_reproducible():
 # ---- the real data
 
 
-def assert_parts_of(whole_X, whole_y, bunch, sizes):
+def assert_parts_of(whole_X, whole_y, bunch, sizes, *, shuffled=True):
     """The parts have these sizes, are disjoint, and hold the rows of the whole set they name."""
     rows = np.concatenate([bunch[f"rows_{part}"] for part in sizes])
     assert len(np.unique(rows)) == len(rows) == sum(sizes.values())
@@ -138,7 +138,9 @@ def assert_parts_of(whole_X, whole_y, bunch, sizes):
         assert len(chosen) == size
         np.testing.assert_array_equal(bunch[f"X_{part}"], whole_X[chosen])
         np.testing.assert_array_equal(bunch[f"y_{part}"], whole_y[chosen])
-    order = np.random.RandomState(0).permutation(len(whole_y))
+    order = np.arange(len(whole_y))
+    if shuffled:
+        order = np.random.RandomState(0).permutation(len(whole_y))
     np.testing.assert_array_equal(rows, order[: len(rows)])
 
 
@@ -154,7 +156,8 @@ def test_forest():
     sizes = {"train": 100_000, "valid": 10_000, "test": 50_000}
     assert_parts_of(whole.data, whole.target, split, sizes)
     regression = fetch_forest(split="thesis-regression", dtype=np.float64)
-    assert_parts_of(whole.data, whole.target, regression, {"train": 25_000, "test": 10_000})
+    sizes = {"train": 25_000, "test": 10_000}
+    assert_parts_of(whole.data, whole.target, regression, sizes, shuffled=False)
     assert regression.y_train.dtype == regression.X_train.dtype == np.float64
     types = fetch_forest(target="cover_type", return_X_y=True)[1]
     counts = [211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]

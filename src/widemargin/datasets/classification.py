@@ -80,8 +80,9 @@ def fetch_forest(
     split : {None, "thesis", "thesis-regression"}, default=None
         ``"thesis"``: all rows are shuffled with ``numpy.random.RandomState(0)``, then the first
         100,000 are for training, the next 10,000 for validation and the next 50,000 for testing.
-        ``"thesis-regression"`` (Table 5.1): of the same shuffled rows the first 25,000 are for
-        training and the next 10,000 for testing; the targets are the real numbers +1 and -1.
+        ``"thesis-regression"`` (Table 5.1): the first 25,000 rows of the file are for training and
+        the next 10,000 for testing; the targets are the real numbers +1 and -1. The file is
+        ordered by place, so these rows are another task than as many shuffled ones.
     target : {"binary", "cover_type"}, default="binary"
         "binary": +1 for class 2 (Lodgepole Pine), -1 for all others.  "cover_type": the seven
         classes 1..7.
@@ -130,7 +131,7 @@ def fetch_forest(
         rows = shuffled_rows(len(y), train=100_000, valid=10_000, test=50_000)
     else:
         y = y.astype(np.float64)
-        rows = shuffled_rows(len(y), train=25_000, test=10_000)
+        rows = {"train": np.arange(25_000), "test": np.arange(25_000, 35_000)}
     return split_bunch(lambda chosen: X[chosen].astype(dtype), y, rows, facts)
 
 

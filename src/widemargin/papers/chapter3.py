@@ -217,7 +217,9 @@ ITEMS = (
         "two clouds; a Perceptron until an epoch without a mistake, and an SVM with C = ∞",
         Claim(
             "Both separate the classes",
-            lambda _, here: min(here.values()) > 0,
+            lambda _, here: (
+                min(here[f"width of the margin, {name}"] for name in ("Perceptron", "SVM")) > 0
+            ),
         ),
         Claim(
             "The SVM has the larger margin",

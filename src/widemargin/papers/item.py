@@ -4,7 +4,7 @@ An `Item` has a kind, which says when its numbers are reached:
 
 ========  ============================================================================
 error     ours is at most the published number, as printed
-value     ours is within 1 % of the published number
+value     ours is within 1 % of the published number, or equal to it as printed
 shape     the claims hold: an ordering, an exponent, the form of a curve
 ========  ============================================================================
 
@@ -37,11 +37,12 @@ Numbers = Mapping[str, float]
 class Claim:
     """A sentence of a document, and the predicate that decides whether our numbers agree.
 
-    `holds` gets the published numbers and ours.
+    `holds` gets the published numbers and ours. `otherwise` is why it may not hold here.
     """
 
     text: str
     holds: Callable[[Numbers, Numbers], bool]
+    otherwise: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,12 @@ class Item:
     run: Callable[[Any], Measured]  # gets a `Scope`
     published: Mapping[str, float] = field(default_factory=dict)
     unit: str = ""
+    decimals: int = 0  # printed after every number, or more where a number has more
     claims: tuple[Claim, ...] = ()
     #: Published numbers that cannot be judged, with the reason: seconds of another machine.
     not_comparable: Mapping[str, str] = field(default_factory=dict)
+    #: Why numbers are known not to be reached.
+    misses: Mapping[str, str] = field(default_factory=dict)
     deviations: tuple[str, ...] = ()  # of our protocol from the published one
     seeds: bool = False  # whether chance plays a part
     data: tuple[str, ...] = ()  # folders of WIDEMARGIN_DATA
@@ -138,19 +142,28 @@ class Item:
         if here is None:
             return NOT_REACHED, "not measured"
         if self.kind == "error":
-            reached = round(here, _decimals(published)) <= published
-            return (REACHED, "") if reached else (NOT_REACHED, f"{here - published:+.2g}")
-        reached = abs(here - published) <= WITHIN * abs(published)
-        return (REACHED, "") if reached else (NOT_REACHED, "more than 1 % away")
+            reached = self._as_printed(here, published) <= published
+            found = f"{here - published:+.2g}"
+        else:
+            reached = abs(here - published) <= WITHIN * abs(published)
+            reached = reached or self._as_printed(here, published) == published
+            found = f"{here / published - 1:+.1%}" if published else f"{here:+.2g}"
+        reason = self.misses.get(name, "")
+        return (REACHED, "") if reached else (NOT_REACHED, "; ".join(filter(None, (found, reason))))
+
+    def _as_printed(self, here: float, published: float) -> float:
+        return round(here, max(self.decimals, _decimals(published)))
 
     def _judged(self, claim: Claim, measured: Measured) -> Line:
         try:
             holds = claim.holds(self.published, measured.here)
         except KeyError as missing:
             return Line(claim.text, NOT_REACHED, f"{missing.args[0]} was not measured")
-        return Line(claim.text, REACHED if holds else NOT_REACHED)
+        return (
+            Line(claim.text, REACHED) if holds else Line(claim.text, NOT_REACHED, claim.otherwise)
+        )
 
 
 def _decimals(number: float) -> int:
-    """The number of decimals with which a number was printed."""
+    """The number of decimals that a number needs."""
     return len(f"{number:.6f}".rstrip("0").partition(".")[2])

@@ -9,13 +9,14 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from widemargin.papers.item import Measured
+from widemargin.theory import mcnemar
 
-__all__ = ["Results", "Trial", "error", "fitted", "tuned"]
+__all__ = ["Results", "Trial", "compared", "error", "fitted", "tuned"]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The candidate with the lowest mean validation error, one fit per seed."""
+    """The candidate with the lowest validation error, one fit per seed."""
 
     fits: list[Any]
     errors: list[float]  # on the test rows, in percent
@@ -35,17 +36,32 @@ class Trial:
 
 
 def tuned(candidates: Sequence[Any], data: Bunch, seeds: Sequence[int]) -> Trial:
-    """Fits every candidate with every seed; only the best one sees the test rows."""
-    best, lowest = None, np.inf
-    for candidate in candidates:
-        fits = [fitted(clone(candidate).set_params(random_state=seed), data) for seed in seeds]
-        mean = float(np.mean([error(fit, data, "valid") for fit in fits]))
-        if mean < lowest:
-            best, lowest = (candidate, fits), mean
-    if best is None:
+    """Chooses with the first seed, fits the choice with every seed; only it sees the test rows."""
+    first = [_seeded(candidate, data, seeds[0]) for candidate in candidates]
+    errors = [error(fit, data, "valid") for fit in first]
+    if not first or not np.isfinite(errors).any():
         raise ValueError("no candidate has a validation error")
-    chosen, fits = best
-    return Trial(fits, [error(fit, data, "test") for fit in fits], _setting(chosen, candidates))
+    best = int(np.nanargmin(errors))
+    fits = [first[best], *(_seeded(candidates[best], data, seed) for seed in seeds[1:])]
+    setting = _setting(candidates[best], candidates)
+    return Trial(fits, [error(fit, data, "test") for fit in fits], setting)
+
+
+def _seeded(candidate: Any, data: Bunch, seed: int) -> Any:
+    return fitted(clone(candidate).set_params(random_state=seed), data)
+
+
+def compared(where: str, y: Any, ours: tuple[str, Any], rival: tuple[str, Any]) -> str:
+    """McNemar's test of two models' predictions on the same test rows, as a sentence.
+
+    Only the numbers of errors are kept.
+    """
+    (name, first), (other, second) = ours, rival
+    found = mcnemar(y, first, second)
+    return (
+        f"{where}: on {len(y):,} test rows, {found.only_first:,} are wrong with {name} only and "
+        f"{found.only_second:,} with {other} only; McNemar's test has p = {found.p_value:.2g}."
+    )
 
 
 def fitted(model: Any, data: Bunch) -> Any:
