@@ -1,22 +1,23 @@
 """Which model of a table has the least errors, and at what cost?
 
 `TabularClassifier` and `TabularRegressor` with their defaults, kernel machines in a metric learnt
-from their gradients, kernel machines alone and a mixture, beside boosted trees, xRFM and the SVM of
-scikit-learn: test error (100 (1 − R²) for a regression), log loss and area under the ROC curve of
-models with probabilities, seconds of a fit and of predictions, and the ratio of the time of the fit
-to that of LightGBM with 1,000 trees of 127 leaves in the same run. LightGBM tuned by Optuna gets
-the seconds that Tabular took on the same split, or a minute without it.
+from their gradients, kernel machines alone and a mixture, beside boosted trees, xRFM and the SVMs
+of scikit-learn and scikit-learn-intelex: test error (100 (1 − R²) for a regression), log loss and
+area under the ROC curve of models with probabilities, seconds of a fit and of predictions, and the
+ratio of the time of the fit to that of LightGBM with 1,000 trees of 127 leaves in the same run.
+LightGBM tuned by Optuna gets the seconds that Tabular took on the same split, or a minute without
+it.
 
 `--data suite` has 28 tables: the 21 of `--data tables` and the seven of `--data more`, one of them
 a frame with text and missing values, which Tabular reads as it is and others as ordinal codes.
 `--data forest` is Forest in four splits and Connect-4 (see `benchmarks._splits`). The last tables
 have all errors, and Tabular against each other model (see `benchmarks._summary`).
 
-Results are written after each table, and `--resume` continues there. Settings of kernel
-machines and of xRFM are chosen on validation rows, then the model is trained on
-all training rows; the search is a column of its own. Test rows are read once per fit. What is not
-installed is left out: `pip install "widemargin[bench]"`, and `[bench-xrfm]` for xRFM, which needs
-torch (install its CPU version first).
+Results are written after each table, to the file that `--name` names, and `--resume` continues
+there. Settings of kernel machines and of xRFM are chosen on validation rows, then the model is
+trained on all training rows; the search is a column of its own. Test rows are read once per fit.
+What is not installed is left out: `pip install "widemargin[bench]"`, and `[bench-xrfm]` for xRFM,
+which needs torch (install its CPU version first).
 """
 
 import argparse
@@ -42,6 +43,7 @@ from benchmarks.adapters.hist_gradient_boosting import HistGradientBoosting
 from benchmarks.adapters.lightgbm import LightGBM
 from benchmarks.adapters.lightgbm_tuned import LightGBMTuned
 from benchmarks.adapters.ours_tables import (
+    IntelexMachine,
     OursMachine,
     OursMetric,
     OursMixture,
@@ -70,6 +72,7 @@ MODELS: tuple[TableLibrary, ...] = (
     HistGradientBoosting(1000, 127),
     XRFM(),
     ScikitLearnMachine(),
+    IntelexMachine(),
 )
 REFERENCE = "tabular"  # compared with every other model at the end
 BASELINE = "lightgbm-1000"  # of the ratios of seconds
@@ -157,14 +160,15 @@ def main(arguments: list[str] | None = None) -> None:
     add("--rows", type=int, help="use the first training and test rows only")
     add("--resume", action="store_true", help="continue after the tables that were done before")
     add("--slow", action="store_true", help="run slow models on any number of rows")
+    add("--name", default="tables", help="of the file in benchmarks/results (tables)")
     options = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
     console = Console(width=150, highlight=False)
     if not os.environ.get("WIDEMARGIN_DATA"):
         console.print("set WIDEMARGIN_DATA to the folder of the data sets")
         return
     models = present(MODELS, options.only, console)
-    given = {key: value for key, value in vars(options).items() if key != "only"}
-    lines = [Line(**one) for one in saved("tables")] if options.resume else []
+    given = {key: value for key, value in vars(options).items() if key not in ("only", "name")}
+    lines = [Line(**one) for one in saved(options.name)] if options.resume else []
     done = {line.table for line in lines}
     compared: list[Comparison] = []
     left_out, written = [], ""
@@ -182,7 +186,7 @@ def main(arguments: list[str] | None = None) -> None:
             lines += found
             so_far, compared = [asdict(line) for line in lines], compare(lines, REFERENCE)
             summary = [asdict(one) for one in compared]
-            written = save("tables", so_far, **given, left_out=left_out, summary=summary)
+            written = save(options.name, so_far, **given, left_out=left_out, summary=summary)
     if len({line.table for line in lines}) > 1:
         console.print(errors_table(lines))
     if len(compared) > 1:

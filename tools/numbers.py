@@ -4,7 +4,7 @@
     python -m tools.numbers --check    # only says which pages differ
 
 A page marks a place with two comments, and what is between them is made by a function of
-`tools.number_tables`:
+`tools.number_tables` or `tools.benchmark_tables`:
 
     <!-- numbers: paper table-8.2 -->
     <!-- end numbers -->
@@ -16,8 +16,10 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools.number_tables import TABLES, MissingResults
+from tools import benchmark_tables, number_tables
+from tools.number_tables import MissingResults
 
+TABLES = number_tables.TABLES | benchmark_tables.TABLES
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = re.compile(r"<!-- numbers: *([^\n]*?) *-->\n")
 END = "<!-- end numbers -->"
@@ -29,7 +31,11 @@ def pages() -> list[Path]:
     return [path for path in found if BEGIN.search(path.read_text("utf-8"))]
 
 
-def rewritten(text: str, tables: Mapping[str, Callable[..., str]] = TABLES) -> str:
+def rewritten(
+    text: str,
+    tables: Mapping[str, Callable[..., str]] = TABLES,
+    missing: list[str] | None = None,
+) -> str:
     """A page with every marked place made again.
 
     Parameters
@@ -38,6 +44,9 @@ def rewritten(text: str, tables: Mapping[str, Callable[..., str]] = TABLES) -> s
         The page.
     tables : mapping, default=TABLES
         The functions that make the tables, by name.
+    missing : list, optional
+        Gets what is missing of places that cannot be made; they stay as they are. Without it,
+        the first such place is an error.
     """
     parts, position = [], 0
     for begin in BEGIN.finditer(text):
@@ -49,7 +58,14 @@ def rewritten(text: str, tables: Mapping[str, Callable[..., str]] = TABLES) -> s
         name, *arguments = begin.group(1).split() or [""]
         if name not in tables:
             raise ValueError(f"{name!r} is none of {', '.join(sorted(tables))}")
-        parts += [text[position : begin.end()], tables[name](*arguments).rstrip(), "\n"]
+        parts.append(text[position : begin.end()])
+        try:
+            parts += [tables[name](*arguments).rstrip(), "\n"]
+        except MissingResults as absent:
+            if missing is None:
+                raise
+            missing.append(str(absent))
+            parts.append(text[begin.end() : end])
         position = end
     return "".join([*parts, text[position:]])
 
@@ -64,12 +80,14 @@ def main(arguments: list[str] | None = None) -> int:
     failed = False
     for path in pages():
         name, text = path.relative_to(ROOT), path.read_text("utf-8")
+        missing: list[str] = []
         try:
-            new = rewritten(text)
-        except (MissingResults, ValueError) as error:
-            print(f"{name}: {error}", file=sys.stderr)
+            new = rewritten(text, missing=missing)
+        except ValueError as error:
+            missing, new = [str(error)], text
+        for reason in missing:
+            print(f"{name}: {reason}", file=sys.stderr)
             failed = True
-            continue
         if new == text:
             continue
         failed |= options.check

@@ -5,6 +5,7 @@ A metric is scaled so that γ = 1 is the γ of the machines that learnt it; with
 inputs are divided by their median distance. So γ has the same few values for every table.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -122,23 +123,53 @@ class OursMachine(TableLibrary):
         return grids(split, GAMMAS[self.kernel])
 
 
-class ScikitLearnMachine(OursMachine):
-    """The same machine of scikit-learn, with the settings that are chosen for ours."""
+class RivalMachine(OursMachine):
+    """The same machine of another library, with the settings that are chosen for ours."""
+
+    def __init__(self, name: str, title: str) -> None:
+        super().__init__("rbf")
+        self.name, self.title = name, title
+
+    @abstractmethod
+    def machines(self) -> tuple[Any, Any]:
+        """The classes of the classifier and the regressor."""
+
+    def model(self, split: Split, threads: int) -> Any:
+        classifier, regressor = self.machines()
+        options: dict[str, Any] = {"cache_size": CACHE}
+        options |= {"n_jobs": threads} if self.threaded else {}
+        made = classifier(**options) if split.classes else regressor(**options, epsilon=EPSILON)
+        return make_pipeline(Standardised(unit_distance=True), made)
+
+    def model_of_choice(self, split: Split, threads: int) -> Any:
+        return super().model(split, threads)
+
+
+class ScikitLearnMachine(RivalMachine):
+    """scikit-learn's machine."""
 
     module = "sklearn"
     threaded = False
     most_rows = 20_000
 
     def __init__(self) -> None:
-        super().__init__("rbf")
-        self.name, self.title = "scikit-learn", "scikit-learn, rbf kernel"
+        super().__init__("scikit-learn", "scikit-learn, rbf kernel")
 
-    def model(self, split: Split, threads: int) -> Any:
-        from sklearn import svm
+    def machines(self) -> tuple[Any, Any]:
+        from sklearn.svm import SVC, SVR
 
-        made = svm.SVC if split.classes else svm.SVR
-        options = {} if split.classes else {"epsilon": EPSILON}
-        return make_pipeline(Standardised(unit_distance=True), made(cache_size=CACHE, **options))
+        return SVC, SVR
 
-    def model_of_choice(self, split: Split, threads: int) -> Any:
-        return super().model(split, threads)
+
+class IntelexMachine(RivalMachine):
+    """The machine of scikit-learn-intelex."""
+
+    module = "sklearnex"
+
+    def __init__(self) -> None:
+        super().__init__("intelex", "intelex, rbf kernel")
+
+    def machines(self) -> tuple[Any, Any]:
+        from sklearnex.svm import SVC, SVR
+
+        return SVC, SVR

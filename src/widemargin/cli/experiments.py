@@ -1,4 +1,4 @@
-"""`widemargin demo`: a tour of the models."""
+"""`widemargin demo`: every family of models, beside scikit-learn's own."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.table import Table
 
-from widemargin.cli.console import JsonOption, check_output, err, out, print_json, say
+from widemargin.cli.console import JsonOption, check_output, err, out, print_facts, print_json, say
 
 
 def demo(
@@ -21,44 +21,55 @@ def demo(
     ),
     json: JsonOption = False,
 ) -> None:
-    """Train several models, print a table and draw their boundaries."""
-    from widemargin.experiments.demo import demo_data, draw_boundaries, run_models
-
+    """Train every family of models beside scikit-learn's, print a table and draw boundaries."""
     picture = _picture(output)
-    with err.status("Loading the data"):
-        name, data = demo_data()
-    rows = list(run_models(data)) if json else _show_models(name, run_models(data))
+    with err.status("Loading the models"):
+        from widemargin.experiments.boundaries import draw_boundaries
+        from widemargin.experiments.demo import DATA, run_models
+    rows = list(run_models()) if json else _show_models(run_models())
     if picture is not None:
         with err.status("Drawing the boundaries"):
             draw_boundaries(picture)
     if json:
-        print_json({"data": name, "models": rows, "picture": picture})
-    elif picture is not None:
-        out.print(f"Boundaries on a toy problem: {picture}", markup=False, soft_wrap=True)
+        print_json({"data": DATA, "models": rows, "picture": picture})
+        return
+    _explain(DATA, picture)
 
 
-def _show_models(name: str, rows: Iterable[Any]) -> list[Any]:
+def _show_models(rows: Iterable[Any]) -> list[Any]:
     """Show a table that grows by one row per trained model; return the rows."""
     table = table_of(
-        f"Data: {name}",
-        ["model"],
-        *("training\nrows", "test\nerror %", "seconds", "updates", "support\nvectors", "margin\nρ"),
+        "Every family of models, beside scikit-learn's",
+        ["\nwidemargin", "\nrival", "\ndata"],
+        *("error\nours", "%\ntheirs", "time\nours", "s\ntheirs", "\nchecks"),
     )
     done = []
     with Live(Group(table, Spinner("dots", "training")), console=err, transient=True):
         for row in rows:
             done.append(row)
             table.add_row(
-                row.model,
-                f"{row.train_rows:,}",
-                f"{row.error:.2f}",
-                f"{row.seconds:.2f}",
-                f"{row.updates:,}",
-                "" if row.support_vectors is None else f"{row.support_vectors:,}",
-                "" if row.geometric_margin is None else f"{row.geometric_margin:.3g}",
+                *(row.model, row.rival, row.data),
+                *(f"{row.error:.2f}", f"{row.rival_error:.2f}"),
+                *(f"{row.seconds:.2f}", f"{row.rival_seconds:.2f}"),
+                f"{row.checks_held}/{row.checks}",
             )
     out.print(table)
     return done
+
+
+def _explain(data: dict[str, str], picture: Path | None) -> None:
+    """What the columns of the table mean, and what to type next."""
+    notes = data | {
+        "time": "seconds of the fit, measured just now on this machine",
+        "checks": "bounds and conditions of optimality, computed again from the rows, and how "
+        "many hold: widemargin.analysis.certificate(model, X, y) lists them",
+        "rival": "scikit-learn's own model; trees are HistGradientBoostingClassifier",
+        "picture": None if picture is None else str(picture),
+    }
+    out.print()
+    print_facts(notes)
+    out.print("\nNow your own file: CSV, TSV, Parquet, Arrow, svmlight or npz, as it is.")
+    out.print("\n    widemargin train your.csv --target COLUMN\n")
 
 
 def _picture(output: Path) -> Path | None:

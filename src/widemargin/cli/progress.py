@@ -8,7 +8,6 @@ from typing import Any
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeElapsedColumn,
@@ -16,49 +15,19 @@ from rich.progress import (
 )
 
 from widemargin.cli.console import err
+from widemargin.progress import TerminalBar
+from widemargin.progress import progress_bar as shown_fits
 
 
 @contextlib.contextmanager
 def progress_bar(estimator: Any, *, quiet: bool) -> Iterator[None]:
-    """Show the epochs of `estimator` on a terminal; its own output goes to standard error."""
+    """Show the fit of `estimator` on a terminal; its own output goes to standard error."""
+    bar = TerminalBar(err, title=type(estimator).__name__)
     with contextlib.ExitStack() as stack:
         if err.is_terminal and not quiet:
-            progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("epoch"),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=err,
-                transient=True,
-            )
-            estimator.set_callbacks(EpochBar(stack.enter_context(progress)))
-            stack.callback(estimator.set_callbacks)
+            stack.enter_context(shown_fits(bar))
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         yield
-
-
-class EpochBar:
-    """scikit-learn callback that advances a bar by one step per epoch."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Show the bar; its length is the largest number of epochs that the fit may take."""
-        self.task = self.progress.add_task(type(estimator).__name__, total=context.max_subtasks)
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Do nothing: an epoch counts when it ends."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Count an epoch."""
-        if context.task_name in ("epoch", "iteration"):
-            self.progress.advance(self.task)
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Remove the bar."""
-        self.progress.remove_task(self.task)
 
 
 @contextlib.contextmanager

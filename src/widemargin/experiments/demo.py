@@ -1,133 +1,156 @@
-"""`widemargin demo`: several models on data that need no download, a table and a picture."""
+"""`widemargin demo`: every family of models beside scikit-learn's own, on data that it brings."""
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import Any
 
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_diabetes, load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Perceptron as SklearnPerceptron
+from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier as SklearnMLP
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC as SklearnSVC
+from sklearn.svm import SVR as SklearnSVR
+from sklearn.svm import LinearSVC as SklearnLinearSVC
 
-from widemargin.datasets import fetch_forest, make_toy_mixture
-from widemargin.mlp.simple import SimpleMLPClassifier
-from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
-from widemargin.perceptrons.margin_perceptron import MarginPerceptron
-from widemargin.perceptrons.perceptron import Perceptron
+from widemargin.analysis import certificate
+from widemargin.analysis.report import FAILS, HOLDS
+from widemargin.datasets import make_toy_mixture
+from widemargin.linear_svm import LinearSVC
+from widemargin.mixtures import HardMixtureClassifier
+from widemargin.mlp import MLPClassifier, SimpleMLPClassifier
+from widemargin.perceptrons import KernelPerceptron, MarginPerceptron, Perceptron
+from widemargin.svm import SVC, SVR
+from widemargin.tabular import TabularClassifier
 
-__all__ = ["DemoRow", "demo_data", "draw_boundaries", "run_models"]
+__all__ = ["DATA", "DemoRow", "run_models"]
+
+CERTIFIED_ROWS = 2_000  # a certificate of a kernel machine computes the kernel of them all
+
+Parts = tuple[Any, Any, Any, Any]  # training and test inputs, training and test targets
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A model of the demo, and the largest number of training rows it gets."""
+    """A model of the demo, and scikit-learn's model for the same task."""
 
     label: str
-    make: Callable[[], Any]
-    max_rows: int = 10**9
-
-
-CONTESTANTS = (
-    Contestant("Perceptron", lambda: Perceptron(scaling="standard")),
-    Contestant("Perceptron, averaged", lambda: Perceptron(scaling="standard", average=True)),
-    Contestant("Margin Perceptron", lambda: MarginPerceptron(random_state=0)),
-    Contestant(
-        "Margin Perceptron, early stopping",
-        lambda: MarginPerceptron(early_stopping=True, random_state=0),
-    ),
-    Contestant(
-        "Φ-machine: Margin Perceptron, Nyström",
-        lambda: MarginPerceptron(feature_map="nystroem", random_state=0),
-        max_rows=20_000,
-    ),
-    Contestant(
-        "Simple MLP",
-        lambda: SimpleMLPClassifier(n_units=200, max_iter=10, random_state=0),
-    ),
-    Contestant(
-        "Kernel Perceptron, RBF",
-        lambda: KernelPerceptron(max_iter=5, random_state=0),
-        max_rows=10_000,
-    ),
-)
+    data: str
+    ours: Callable[[], Any]
+    rival: str
+    theirs: Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class DemoRow:
-    """One row of the table."""
+    """One row of the table; errors are in per cent of test rows, or 100 (1 − R²)."""
 
     model: str
-    train_rows: int
-    error: float  # percentage of test rows
+    rival: str
+    data: str
+    error: float
+    rival_error: float
     seconds: float
-    updates: int
-    support_vectors: int | None
-    geometric_margin: float | None
+    rival_seconds: float
+    checks: int  # of the certificate
+    checks_held: int
+    classes: tuple[str, str]
 
 
-def demo_data() -> tuple[str, tuple[Any, Any, Any, Any]]:
-    """Forest if WIDEMARGIN_DATA is set, otherwise the digits of scikit-learn."""
-    if os.environ.get("WIDEMARGIN_DATA"):
-        data = fetch_forest(split="thesis")
-        return "Forest (100,000 rows)", (data.X_train, data.X_test, data.y_train, data.y_test)
-    X, y = load_digits(return_X_y=True)
-    parts = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-    return "digits (1,257 rows)", tuple(parts)
+def contestants() -> tuple[Contestant, ...]:
+    """The models of the demo, in the order of the table."""
+    new = Contestant
+    digits = (
+        new("Perceptron", "digits", Perceptron, "Perceptron", SklearnPerceptron),
+        new(
+            "Margin Perceptron", "digits", _seeded(MarginPerceptron), "SGD", _seeded(SGDClassifier)
+        ),
+        new(
+            *("Kernel Perceptron", "digits", _seeded(KernelPerceptron, max_iter=5)),
+            *("Perceptron", SklearnPerceptron),
+        ),
+        new("Linear SVM", "digits", LinearSVC, "LinearSVC", _seeded(SklearnLinearSVC)),
+        new("Kernel SVM", "digits", lambda: SVC(C=10), "SVC", lambda: SklearnSVC(C=10)),
+        new("Simple MLP", "digits", _seeded(SimpleMLPClassifier), "MLP", _seeded(SklearnMLP)),
+        new("MLP", "digits", _seeded(MLPClassifier), "MLP", _seeded(SklearnMLP)),
+        new(
+            *("Tabular", "digits", _seeded(TabularClassifier, effort=0.1)),
+            *("trees", _seeded(HistGradientBoostingClassifier)),
+        ),
+    )
+    mixture = _seeded(HardMixtureClassifier, expert=SVC(C=10), n_experts=5, max_iter=3)
+    return (
+        *digits,
+        new("Kernel SVM", "wedge", lambda: SVC(C=10), "SVC", lambda: SklearnSVC(C=10)),
+        new("Mixture of SVMs", "wedge", mixture, "SVC", lambda: SklearnSVC(C=10)),
+        new("SVM regression", "diabetes", lambda: SVR(C=30), "SVR", lambda: SklearnSVR(C=30)),
+    )
 
 
-def run_models(data: tuple[Any, Any, Any, Any]) -> Iterator[DemoRow]:
-    """Train and test the models, one after the other."""
-    X, X_test, y, y_test = data
-    for contestant in CONTESTANTS:
-        rows = min(len(X), contestant.max_rows)
-        model = contestant.make()
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # epochs are limited on purpose
-            model.fit(X[:rows], y[:rows])
-        seconds = time.perf_counter() - start
-        support = getattr(model, "support_", None)
+def _seeded(cls: type[Any], **parameters: Any) -> Callable[[], Any]:
+    return lambda: cls(random_state=0, **parameters)
+
+
+#: The tasks of the demo, in words.
+DATA = {
+    "digits": "1,797 images of 64 pixels, ten classes",
+    "wedge": "20,000 points of two classes, 2.6 % of them on the wrong side",
+    "diabetes": "442 patients, a regression; its error is 100 (1 − R²)",
+}
+
+
+@cache
+def parts_of(name: str) -> Parts:
+    """Standardised inputs of a task, seven tenths of the rows for training."""
+    if name == "digits":
+        X, y = load_digits(return_X_y=True)
+    elif name == "wedge":
+        X, y = make_toy_mixture(20_000, random_state=0)
+    else:
+        X, y = load_diabetes(return_X_y=True)
+    classes = None if name == "diabetes" else y
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=classes, random_state=0)
+    varying = X.std(axis=0) > 0  # some pixels are always white
+    scaler = StandardScaler().fit(X[:, varying])
+    return scaler.transform(X[:, varying]), scaler.transform(X_test[:, varying]), y, y_test
+
+
+def run_models() -> Iterator[DemoRow]:
+    """Train, test and certify the models, one after the other."""
+    for contestant in contestants():
+        parts = parts_of(contestant.data)
+        model, seconds, error = _trained(contestant.ours, parts)
+        rival, rival_seconds, rival_error = _trained(contestant.theirs, parts)
+        X, X_test, y, y_test = parts
+        found = certificate(model, X, y, X_test, y_test, max_rows=CERTIFIED_ROWS)
+        held = sum(line.status == HOLDS for line in found.lines)
+        failed = sum(line.status == FAILS for line in found.lines)
         yield DemoRow(
             model=contestant.label,
-            train_rows=rows,
-            error=100 * (1 - model.score(X_test, y_test)),
+            rival=contestant.rival,
+            data=contestant.data,
+            error=error,
+            rival_error=rival_error,
             seconds=seconds,
-            updates=model.n_updates_,
-            support_vectors=None if support is None else len(support),
-            geometric_margin=getattr(model, "geometric_margin_", None),
+            rival_seconds=rival_seconds,
+            checks=held + failed,
+            checks_held=held,
+            classes=(type(model).__name__, type(rival).__name__),
         )
 
 
-def draw_boundaries(path: Path) -> None:
-    """Draw boundaries f = 0 and margins f = ±1 on data that no straight line separates."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    from widemargin.plots import MarginDisplay
-
-    X, y = make_toy_mixture(300, random_state=0)
-    models = (
-        ("Perceptron", Perceptron(scaling="standard")),
-        ("Margin Perceptron", MarginPerceptron(random_state=0)),
-        (
-            "Φ-machine: Margin Perceptron,\npolynomials of degree 2",
-            MarginPerceptron(feature_map="polynomial", random_state=0),
-        ),
-        ("Simple MLP, 50 units", SimpleMLPClassifier(n_units=50, encoding=None, random_state=0)),
-    )
-    figure, axes = plt.subplots(2, 2, figsize=(10, 9), layout="constrained")
-    for axis, (title, model) in zip(axes.flat, models, strict=True):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(X, y)
-        MarginDisplay.from_estimator(model, X, y, ax=axis)
-        axis.set_title(f"{title}   (error {100 * (1 - model.score(X, y)):.1f} %)", fontsize=11)
-        axis.set_aspect("equal")
-    figure.suptitle("f = 0 (line) and f = ±1 (dashed)", fontsize=12)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+def _trained(make: Callable[[], Any], parts: Parts) -> tuple[Any, float, float]:
+    """A fitted model, the seconds of its fit, and its error on the test rows."""
+    X, X_test, y, y_test = parts
+    model = make()
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # epochs are limited on purpose
+        model.fit(X, y)
+    return model, time.perf_counter() - start, 100 * (1 - float(model.score(X_test, y_test)))

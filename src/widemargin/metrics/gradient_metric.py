@@ -34,13 +34,14 @@ from widemargin.kernels import KERNELS, check_exponent, distance_exponent
 from widemargin.metrics.examples import MetricTargets, Rows, nested_order, split
 from widemargin.metrics.learning import Metric, MetricLearner, Settings
 from widemargin.training.control import Control, interrupt_flag
+from widemargin.training.display import CertificateDisplay
 from widemargin.training.model import all_or_nothing
 from widemargin.training.time_limit import current_limit, limited, now
 
 __all__ = ["GradientMetric"]
 
 
-class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Scales inputs by how much the target depends on them.
 
     A kernel machine is trained, each input is scaled by the root of the machine's mean squared
@@ -286,8 +287,7 @@ class GradientMetric(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 control,
                 check_random_state(self.random_state),
             )
-            metric = learner.learn()
-        self._keep(metric, scaling, learner)
+            self._keep(learner.learn(), scaling, learner)
         self.history_, self.fit_time_ = control.history, now() - begun
         return self
 

@@ -20,6 +20,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from widemargin._runtime.frames import wants_frame
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.inputs.rows import checked_rows
 from widemargin.inputs.scaling import SCALING_CONSTRAINT
@@ -137,10 +138,11 @@ class HatEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         CSR matrix of shape (n_samples, n_encoded)
-            Each input and its hats, one input after the other.
+            Each input and its hats, one input after the other; dense for `set_output`.
         """
         check_is_fitted(self)
-        return self.transform_validated(self._check(X))
+        encoded = self.transform_validated(self._check(X))
+        return encoded.toarray() if wants_frame(self) else encoded
 
     def transform_validated(self, X: ArrayLike) -> ArrayLike:
         """`transform` for inputs that another model of this package has validated."""

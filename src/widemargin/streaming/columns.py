@@ -194,7 +194,7 @@ def _encoder(columns: dict[str, Any], inputs: Sequence[str], path: Path) -> Any:
         return None
     frame = features(chosen, inputs, frame=True, path=path)
     try:
-        return TableEncoder().fit(frame)
+        return TableEncoder().set_output(transform="default").fit(frame)
     except ValueError as error:
         raise DataFileError(f"{path}: {error}; use a file with more rows") from error
 

@@ -343,7 +343,8 @@ class _Run:
             record["validation_error"] = self.validation.error
         if self.progress["active"]:
             self.first = max(self.first, record["violation"])
-        self.control.note(record, partial(_line, self.first, self.options.tol))
+        first, tol = self.first, self.options.tol
+        self.control.note(record, partial(_line, first, tol), _done(first, tol, record))
 
 
 def _check_finite(solution: Solution) -> None:
@@ -366,11 +367,16 @@ def _record(progress: dict[str, Any], number: int, control: Control) -> dict[str
     }
 
 
-def _line(first: float, tol: float, record: dict[str, float]) -> str:
-    """The record, with a bar from the first violation to tol on a logarithmic scale."""
+def _done(first: float, tol: float, record: dict[str, float]) -> float:
+    """How far the violation is from the first one to tol, on a logarithmic scale."""
     whole = np.log(max(first, 1.1 * tol) / tol)
     left = np.log(max(record["violation"], tol) / tol)
-    done = round(BAR_CHARACTERS * (1.0 - min(1.0, left / whole)))
+    return float(1.0 - min(1.0, left / whole))
+
+
+def _line(first: float, tol: float, record: dict[str, float]) -> str:
+    """The record, with a bar of what is done."""
+    done = round(BAR_CHARACTERS * _done(first, tol, record))
     return (
         f"problem {record['problem']}  iteration {record['iteration']:5d}  "
         f"steps {record['steps']:8d}  violation {record['violation']:8.2e} "

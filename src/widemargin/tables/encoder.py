@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from widemargin._runtime.frames import wants_frame
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike
 from widemargin.inputs.rows import checked_rows
@@ -289,9 +290,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return checked_rows(sp.csr_array(X)) if sparse_only else X
 
     def _matrix(self, encoded: "Strips | sp.csr_array") -> Any:
+        sparse = self.sparse_output_ and not wants_frame(self)
         if isinstance(encoded, Strips):
-            return encoded.csr() if self.sparse_output_ else encoded.dense()
-        return encoded if self.sparse_output_ else encoded.toarray()
+            return encoded.csr() if sparse else encoded.dense()
+        return encoded if sparse else encoded.toarray()
 
     def _names(self) -> list[str]:
         return _check_feature_names_in(self).tolist()  # type: ignore[no-any-return]

@@ -20,15 +20,22 @@ r"""Forms of the inputs of a table, each of which suits other tables.
 Inputs with two values are 0 and 1 in all forms but ``standard``.
 """
 
+from collections import Counter
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.tabular.thresholds import target_thresholds
@@ -163,6 +170,28 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return (X @ sp.diags_array(1.0 / self._scale)).tocsr()
         form = "steps" if self.form in THRESHOLDS else self.form
         return getattr(self, f"_apply_{form}")(X)
+
+    def get_feature_names_out(self, input_features: ArrayLike = None) -> NDArray[Any]:
+        """Names of what `transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the inputs.
+
+        Returns
+        -------
+        ndarray of str
+            The name of an input; of what was made of it beside, the name and a number.
+        """
+        check_is_fitted(self, "origin_")
+        names = _check_feature_names_in(self, input_features)
+        made: Counter[int] = Counter()
+        found = []
+        for j in self.origin_.tolist():
+            found.append(f"{names[j]}~{made[j]}" if made[j] else names[j])
+            made[j] += 1
+        return np.array(found, dtype=object)
 
     # ----------------------------------------------------------------------------------- standard
 

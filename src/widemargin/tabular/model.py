@@ -26,6 +26,7 @@ from widemargin.tabular.plan import Plan
 from widemargin.tabular.search import Search
 from widemargin.tabular.targets import Target
 from widemargin.training.control import Control, interrupt_flag
+from widemargin.training.display import CertificateDisplay
 from widemargin.training.model import all_or_nothing
 from widemargin.training.time_limit import current_limit, limited, now
 
@@ -34,7 +35,7 @@ __all__ = ["TabularModel"]
 MOST_DENSE_NUMBERS = 100_000_000  # encoded tables with at most as many are dense
 
 
-class TabularModel(BaseEstimator):  # type: ignore[misc]
+class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators for raw tables."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -152,7 +153,7 @@ class TabularModel(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        self.encoder_ = TableEncoder()
+        self.encoder_ = TableEncoder().set_output(transform="default")
         encoded = self.encoder_.fit_transform(X)
         large = encoded.shape[0] * encoded.shape[1] > MOST_DENSE_NUMBERS
         self.sparse_inputs_ = bool(sp.issparse(encoded) and large)
@@ -230,9 +231,14 @@ class TabularModel(BaseEstimator):  # type: ignore[misc]
     @property
     def leaderboard_(self) -> Any:
         """A pandas DataFrame of all trials, best first."""
-        import pandas
-
         check_is_fitted(self, "trials_")
+        try:
+            import pandas
+        except ImportError:
+            # Displays read every attribute, and leave out those that are absent.
+            raise AttributeError(
+                "leaderboard_ is a pandas DataFrame: pip install pandas, or read trials_"
+            ) from None
         frame = pandas.DataFrame(self.trials_)
         return frame.sort_values(["rows", "loss"], ascending=[False, True], ignore_index=True)
 

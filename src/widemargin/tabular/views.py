@@ -135,7 +135,7 @@ class View:
             task=self.target.task,
             max_steps=steps,
             random_state=self.random_state,
-        )
+        ).set_output(transform="default")
         some = self.train[:FORM_ROWS]
         shape.fit(some.X, self._y[:FORM_ROWS], some.weights)
         return _Inputs(self.train.X, self.test.X, [("form", shape)], now() - begun)
@@ -150,7 +150,7 @@ class View:
             max_rows=self.metric_rows,
             n_jobs=n_jobs,
             random_state=self.random_state,
-        )
+        ).set_output(transform="default")
         count = self.metric_rows + METRIC_TEST_ROWS
         some = self.train[:count]
         learnt.fit(plain.first(count), self._y[:count], some.weights)

@@ -25,6 +25,7 @@ from widemargin._typing import ArrayLike, FloatArray
 from widemargin.inputs.labels import example_weights
 from widemargin.inputs.threads import thread_count
 from widemargin.training.control import REASONS, Control, Watcher, interrupt_flag
+from widemargin.training.display import CertificateDisplay
 from widemargin.training.model import all_or_nothing
 from widemargin.training.outputs import predicted_codes
 from widemargin.training.report import warn_early
@@ -117,7 +118,7 @@ class ProblemSet(ABC):
         """What these solutions, which stopped early, leave to gain: a phrase for the warning."""
 
 
-class CertifiedMachine(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class CertifiedMachine(CertificateDisplay, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Base of machines whose fit ends with a certificate."""
 
     #: What to do when a fit stops for this reason.

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_i
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.progress import reporter
 from widemargin.training.certified import CertifiedMachine, WeightedExamples
 from widemargin.training.model import all_or_nothing
 from widemargin.training.path import along, grid_of
@@ -214,6 +215,7 @@ class ChosenMachine(CertifiedMachine):
         limit, cut_off = current_limit(), 0
         deadline = limit.deadline - REFIT_SHARE * limit.left if limit.finite else np.inf
         shares, turns = Shares([1.0] * scores.size, deadline), iter(range(scores.size))
+        shown = reporter(type(self).__name__)
 
         def path(model: Any, fold: Fold, out: FloatArray) -> int:
             """Scores along C; returns how many fits were cut off."""
@@ -226,6 +228,8 @@ class ChosenMachine(CertifiedMachine):
                     break
                 cut_off += int(fitted.stop_reason_ == "time_limit")
                 out[done - 1] = scorer(fitted, test.X, test.y, **told)
+                if shown is not None:
+                    shown.step({}, total=scores.size + 1)  # and the last fit
                 if now() > deadline:
                     return cut_off
             if done < len(out) or fitted.stop_reason_ == "interrupted":

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
+from widemargin.progress import reporter
 from widemargin.training.time_limit import Shares, TimeLimit, now
 
 __all__ = [
@@ -102,6 +103,7 @@ class Control:
         self.start = now()
         self.deadline, self.closing_deadline = limit.last_work, limit.deadline
         self.history: list[dict[str, float]] = []
+        self._reporter = reporter(name)
         self._interrupted = interrupted
         self._lock = threading.Lock()
         self._reason: str | None = None
@@ -157,13 +159,20 @@ class Control:
     def quiet(self) -> "Control":
         """The same flags and deadline, without history and output."""
         other = copy(self)
-        other.history, other.verbose = [], 0
+        other.history, other.verbose, other._reporter = [], 0, None
         return other
 
-    def note(self, record: dict[str, float], line: Callable[[dict[str, float]], str]) -> None:
-        """Keep a record, and print the line that describes it if `verbose`."""
+    def note(
+        self,
+        record: dict[str, float],
+        line: Callable[[dict[str, float]], str],
+        fraction: float | None = None,
+    ) -> None:
+        """Keep a record, show it, and print the line that describes it if `verbose`."""
         with self._lock:
             self.history.append(record)
+            if self._reporter is not None:
+                self._reporter.step(record, fraction=fraction)
             if self.verbose:
                 print(f"[{self.name}] {line(record)}", flush=True)
 

@@ -27,7 +27,7 @@ from widemargin.training.learner import (
     StochasticLearner,
     Tally,
 )
-from widemargin.training.report import check_finite, epoch_record, progress_line
+from widemargin.training.report import check_finite, epoch_record, show_epoch
 from widemargin.training.time_limit import TimeLimit, now
 
 __all__ = [
@@ -235,8 +235,7 @@ class Epochs:
         record["seconds"] = now() - self._start
         outcome.history.append(record)
         check_finite(self.estimator, record)
-        if plan.verbose:
-            print(f"[{type(self.estimator).__name__}] {progress_line(record)}", flush=True)
+        show_epoch(type(self.estimator).__name__, record, plan)
 
         validated = "validation_error" in record
         self._watch(record)

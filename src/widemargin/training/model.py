@@ -21,6 +21,7 @@ from widemargin.inputs.labels import counted_rows, example_weights
 from widemargin.inputs.rows import INPUTS, checked_rows
 from widemargin.schedules import Schedule, make_schedule
 from widemargin.training.control import interrupt_flag
+from widemargin.training.display import CertificateDisplay
 from widemargin.training.loop import CONVERGENCE, Learner, Outcome, Plan, train
 from widemargin.training.report import warn_unfinished
 from widemargin.training.streamed import StreamedModel
@@ -83,7 +84,7 @@ class Examples:
     weights_val: FloatArray | None = None
 
 
-class IterativeModel(StreamedModel, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class IterativeModel(StreamedModel, CertificateDisplay, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Base of models trained by `widemargin.training.loop.train`."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LOOP_CONSTRAINTS

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike
+from widemargin.progress import reporter
 from widemargin.training.learner import Learner, Tally
 from widemargin.training.time_limit import current_limit
 
@@ -33,6 +34,7 @@ __all__ = [
     "check_finite",
     "epoch_record",
     "progress_line",
+    "show_epoch",
     "warn_early",
     "warn_unfinished",
     "worse_than_constant",
@@ -68,6 +70,14 @@ def progress_line(record: dict[str, float]) -> str:
             value = f"{record[name]:.2%}" if name.endswith("error") else f"{record[name]:.4g}"
             parts.append(f"{name.replace('_', ' ')} {value}")
     return "  ".join([*parts, f"{record['seconds']:.2f} s"])
+
+
+def show_epoch(name: str, record: dict[str, float], plan: "Plan") -> None:
+    """Advances the bar of the fit, if it is shown, and prints a line if it is verbose."""
+    if (shown := reporter(name)) is not None:
+        shown.step(record, total=plan.max_iter)
+    if plan.verbose:
+        print(f"[{name}] {progress_line(record)}", flush=True)
 
 
 def check_finite(estimator: Any, record: dict[str, float]) -> None:

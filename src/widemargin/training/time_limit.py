@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from widemargin.progress import reported
+
 __all__ = [
     "Shares",
     "TimeLimit",
@@ -96,11 +98,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def limited(fit: Method) -> Method:
-    """Makes the `time_limit` of an estimator hold for this method, from its first line."""
+    """Makes this method a fit: `time_limit` holds from its first line, and progress is shown."""
 
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _within(self.time_limit, share=False):
+        with (
+            _within(self.time_limit, share=False),
+            reported(type(self).__name__, self.time_limit),
+        ):
             return fit(self, *args, **kwargs)
 
     return wrapper  # type: ignore[return-value]

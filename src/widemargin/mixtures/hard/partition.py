@@ -111,7 +111,7 @@ def clustered_partition(
     room = np.full(n_experts, subset_limit(X.shape[0], n_experts, balance))
     rows = max(1, DISTANCES_PER_CALL // n_experts)
     parts = [
-        assign(-clusters.transform(X[first : first + rows]), room)
+        assign(-np.asarray(clusters.transform(X[first : first + rows])), room)
         for first in range(0, X.shape[0], rows)
     ]
     return np.concatenate(parts)
