@@ -30,5 +30,5 @@ def build(record: Record) -> Document:
     Document
         Sections from the most to the least wanted.
     """
-    title = f"{name_of(record.target)} from {name_of(record.file)}"
+    title = f"Predicting {name_of(record.target)} from {name_of(record.file)}"
     return Document(title, tuple(section(record) for section in SECTIONS))

@@ -252,10 +252,10 @@ def _count(value: float) -> float | int:
 
 
 def _curves(answers: Answers, rankings: dict[int, Ranking], counts: _Counts) -> dict[str, Any]:
-    kept = [k for k in counts.order if k in rankings][:MOST_CURVES]
+    kept = sorted(rankings, key=lambda k: rankings[k].area)[:MOST_CURVES]
     roc, pr = [], []
     for k in kept:
-        one, name = rankings[int(k)], answers.classes[int(k)]
+        one, name = rankings[k], answers.classes[k]
         bounds = {"low": one.bounds[0], "high": one.bounds[1]}
         roc.append({"class": name, "area": one.area, **bounds, **one.roc()})
         share = float(counts.support[k] / counts.support.sum())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.report.document import Fact, Facts, Heading, Part, Section, Table, Text
-from widemargin.report.formats import cut, name_of, percent, quoted, shown
+from widemargin.report.formats import cut, name_of, percent, plural, quoted, shown
 from widemargin.report.record import Record
 
 __all__ = ["decisions", "headline"]
@@ -35,7 +35,8 @@ def headline(record: Record) -> Section:
     errors = sum(finding.level == "error" for finding in record.findings)
     warnings = sum(finding.level == "warning" for finding in record.findings)
     if errors or warnings:
-        counts = [f"{errors} errors"] * bool(errors) + [f"{warnings} warnings"] * bool(warnings)
+        counts = [plural(errors, "error")] * bool(errors)
+        counts += [plural(warnings, "warning")] * bool(warnings)
         text = f"The data gave {' and '.join(counts)}: see “The data” below before you rely on it."
         parts.append(Text(text, "error" if errors else "warning"))
     return Section("summary", "Summary", tuple(parts))
@@ -144,9 +145,9 @@ def decisions(record: Record) -> Section:
         Table(
             "Decisions",
             (
-                Heading("what"),
+                Heading("what", "name"),
                 Heading("decided"),
-                Heading("because"),
+                Heading("because", "long"),
                 Heading("to choose otherwise", "code"),
             ),
             rows,

@@ -62,4 +62,4 @@ def _measures(record: Record) -> Table:
     few = any(found["low"] is None for found in evaluation["metrics"].values())
     note = f"{weighted}{'Some intervals are missing: the rows are too few.' if few else ''}"
     count = f"{evaluation['rows']:,} held-out rows"
-    return Table(f"Measures on {count}", (*head, Heading("")), tuple(rows), note.strip())
+    return Table(f"Measures on {count}", (*head, Heading("", "name")), tuple(rows), note.strip())

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.report.document import Heading, Part, Plot, Section, Series, Table, Text, Value
-from widemargin.report.formats import cut, name_of, number
+from widemargin.report.formats import cut, name_of, number, plural
 from widemargin.report.record import Record
 
 __all__ = ["leaderboard", "learning_curve"]
 
-MOST_TRIALS = 40
+MOST_TRIALS = 20
 MOST_MEMBERS = 25
 COLUMNS = {  # key: heading and form
     "model": ("model", "text"),
@@ -46,7 +46,7 @@ def leaderboard(record: Record) -> Section:
 
 
 def _words(record: Record, name: str, trials: int) -> str:
-    text = f"{trials:,} trials, judged by the {name} of rows that the machine had not seen"
+    text = f"{plural(trials, 'trial')}, judged by the {name} of rows that the machine had not seen"
     text += " (lower is better). First those trained on most rows; trials on few rows only choose "
     text += "what is worth more time."
     value = record.loss.get("value")
@@ -113,7 +113,7 @@ def learning_curve(record: Record) -> Section:
     plot = Plot(
         "lines",
         "Loss against training rows",
-        text,
+        f"The {name} of unseen rows after training on more and more rows.",
         "training rows",
         name,
         (Series(name, rows, losses),),
