@@ -1,5 +1,7 @@
 """Records of real runs, built by hand: a small model, its scores and what was decided."""
 
+import dataclasses
+import itertools
 import json
 from functools import cache
 
@@ -11,7 +13,7 @@ from widemargin import TabularClassifier, TabularRegressor
 from widemargin.analysis import certificate
 from widemargin.report import Column, Decision, Finding, Record, evaluate
 
-__all__ = ["KINDS", "record_of"]
+__all__ = ["EVIL", "KINDS", "evil_record", "large_record", "record_of"]
 
 
 def _two():
@@ -112,3 +114,94 @@ def _certificate(model, X, y):
     target = model._targets(y)
     lines = certificate(member["model"], rows, target).to_dict()["lines"]
     return tuple({**line, "member": member["description"]} for line in lines)
+
+
+EVIL = (
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(1)'>",
+    "\u202egnp.exe\x1b[2J\x00",
+    "שלום | `x` *y* [z](javascript:alert(1))",
+    "x" * 5000,
+    "]]></svg><!-- ${7*7} {{7*7}} &amp;",
+    "a\nb\r\n# c",
+    "",
+)
+
+
+def evil_record():
+    """Every text of the record is hostile."""
+    record = record_of("three")
+    names = EVIL[:3]
+    found = dict(record.evaluation)
+    for key in ("confusion",):
+        found[key] = {**found[key], "classes": list(names)}
+    found["per_class"] = [
+        {**one, "class": name} for one, name in zip(found["per_class"], names, strict=True)
+    ]
+    for key in ("roc", "pr"):
+        found[key] = [{**one, "class": n} for one, n in zip(found[key], names, strict=True)]
+    found["notes"], found["absent"] = list(EVIL), {"roc": EVIL[0]}
+    texts = itertools.cycle(EVIL)
+    return dataclasses.replace(
+        record,
+        target=EVIL[0],
+        file=EVIL[1],
+        classes=names,
+        decisions=tuple(Decision(text, *itertools.islice(texts, 3)) for text in EVIL),
+        findings=tuple(Finding(text, text, text, text, EVIL) for text in EVIL),
+        columns=tuple(Column(t, t, 1, 2, "input", t, 0.1) for t in EVIL),
+        leaderboard=tuple({"model": text, "loss": 0.5, "rows": 3} for text in EVIL),
+        members=tuple({"description": text, "weight": 0.1} for text in EVIL),
+        loss={"name": EVIL[0], "value": 1.0, "constant": 2.0},
+        evaluation=found,
+        certificate=tuple(
+            {"name": t, "status": s, "text": t, "member": t}
+            for t, s in zip(EVIL, itertools.cycle(("holds", "does not hold", EVIL[0])))
+        ),
+        parameters=dict.fromkeys(EVIL, EVIL[0]),
+        versions=dict.fromkeys(EVIL, EVIL[1]),
+        seconds=dict.fromkeys(EVIL, 1.0),
+        command="\n".join(EVIL[:4]),
+        code="\n".join((*EVIL[:4], "````")),
+        baseline_name=EVIL[0],
+    )
+
+
+def large_record():
+    """500 columns, 100 classes, 200 trials."""
+    random = np.random.default_rng(0)
+    names = [f"a column with quite a long name, number {k}" for k in range(500)]
+    labels = np.array([f"class {k}" for k in range(100)])
+    y = labels[np.r_[np.arange(100), random.integers(0, 100, 4900)]]
+    record = record_of("three")
+    model = RandomClassifier().fit(None, labels)
+    return dataclasses.replace(
+        record,
+        classes=tuple(labels),
+        columns=tuple(
+            Column(name, "number", 3, 1000, "input", "bent at the tails", 0.002) for name in names
+        ),
+        leaderboard=record.leaderboard[:1] * 200,
+        members=record.members[:1] * 50,
+        certificate=record.certificate * 20,
+        findings=record.findings * 50,
+        decisions=record.decisions * 50,
+        parameters={f"parameter {k}": k for k in range(200)},
+        evaluation=evaluate(model, np.zeros((5000, 1)), y, task="classification"),
+        baseline={},
+    )
+
+
+class RandomClassifier:
+    """Probabilities that do not depend on the rows."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        p = np.random.default_rng(1).random((len(X), len(self.classes_)))
+        return p / p.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]

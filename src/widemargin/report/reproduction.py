@@ -140,7 +140,7 @@ def reproduction(record: Record) -> Section:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, bool | int) or (isinstance(value, float) and abs(value) < float("inf")):
+    if isinstance(value, bool | int | float):
         return value
     return "none" if value is None else name_of(value, 200)
 

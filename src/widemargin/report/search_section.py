@@ -57,17 +57,14 @@ def _words(record: Record, name: str, trials: int) -> str:
 
 def _at(trial: Mapping[str, Any], key: str) -> float:
     value = trial.get(key)
-    known = isinstance(value, int | float) and value == value
-    return float(value) if known and value is not None else float("inf" if key == "loss" else 0)
+    if isinstance(value, int | float):
+        return float(value)
+    return float("inf") if key == "loss" else 0.0
 
 
 def _cell(value: Any) -> Value:
-    """A number or a name; what is no finite number is left empty."""
-    if isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else None
-    return None if value is None else name_of(value, 120)
+    """A number or a name."""
+    return value if isinstance(value, bool | int | float | None) else name_of(value, 120)
 
 
 def _constant(key: str, loss: float) -> Value:
@@ -92,7 +89,8 @@ def _members(record: Record) -> Table:
 
 def learning_curve(record: Record) -> Section:
     """What the loss was with fewer rows."""
-    points = sorted(record.learning_curve, key=lambda one: one["rows"])
+    known = [one for one in record.learning_curve if one["loss"] is not None]
+    points = sorted(known, key=lambda one: one["rows"])
     if len(points) < 2:
         text = "No learning curve: the model was trained on one number of rows only."
         return Section("learning-curve", "Would more rows help?", (Text(text, "note"),))
