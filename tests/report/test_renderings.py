@@ -5,6 +5,7 @@ import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_the_page_is_well_formed_and_accessible(kind):
     assert len(page.ids) == len(set(page.ids))
     assert page.headings[0] == 1
     assert page.headings.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(page.headings, page.headings[1:]))
+    assert all(after - before <= 1 for before, after in pairwise(page.headings))
     links = {values["href"] for tag, values, _ in page.elements if tag == "a"}
     assert links == {f"#{name}" for name in page.ids if not name.startswith("plot-")}
     for tag, values, parents in page.elements:
