@@ -1,5 +1,7 @@
 """The part of a report about held-out rows: the measures, then what the task adds."""
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from widemargin.report.class_scores import class_parts
@@ -11,6 +13,7 @@ from widemargin.report.value_scores import value_parts
 
 __all__ = ["scores"]
 
+FEW_WRONG = 10  # answers; a bootstrap of their losses is then short
 DIRECTIONS = {"lower": "lower is better", "higher": "higher is better", "": "see below"}
 ABSENT = {
     "probabilities": "log loss, Brier score and calibration",
@@ -41,6 +44,12 @@ def scores(record: Record) -> Section:
     return Section("scores", title, tuple(parts))
 
 
+def _wrong(evaluation: Mapping[str, Any]) -> float:
+    """About how many answers are wrong."""
+    error = evaluation["metrics"].get("error")
+    return math.inf if error is None else float(error["value"]) * int(evaluation["rows"])
+
+
 def _measures(record: Record) -> Table:
     evaluation, others = record.evaluation, record.baseline.get("metrics", {})
     rows = []
@@ -60,6 +69,8 @@ def _measures(record: Record) -> Table:
     head += [Heading("baseline", "number")] if others else []
     weighted = "Rows count by their weights. " if evaluation.get("weighted") else ""
     few = any(found["low"] is None for found in evaluation["metrics"].values())
-    note = f"{weighted}{'Some intervals are missing: the rows are too few.' if few else ''}"
+    note = weighted + ("Some intervals are missing: the rows are too few. " if few else "")
+    if _wrong(evaluation) < FEW_WRONG and "log_loss" in evaluation["metrics"] and not few:
+        note += "Few answers are wrong: the intervals of log loss and Brier score may be too short."
     count = f"{evaluation['rows']:,} held-out rows"
     return Table(f"Measures on {count}", (*head, Heading("", "name")), tuple(rows), note.strip())
