@@ -6,7 +6,7 @@ import json
 from functools import cache
 
 import numpy as np
-from sklearn.datasets import load_diabetes, load_digits, load_wine, make_classification
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from widemargin import TabularClassifier, TabularRegressor
@@ -17,13 +17,13 @@ __all__ = ["EVIL", "KINDS", "evil_record", "large_record", "record_of"]
 
 
 def _two():
-    X, y = make_classification(900, 8, n_informative=5, flip_y=0.1, weights=[0.7], random_state=3)
-    return X, np.where(y == 1, ">50K", "<=50K"), [f"measurement {k}" for k in range(8)]
+    found = load_breast_cancer()
+    return found.data[:400], found.target_names[found.target[:400]], list(found.feature_names)
 
 
 def _many():
     X, y = load_digits(return_X_y=True)
-    X, y = X[:900], np.array([f"digit {k}" for k in y[:900]])
+    X, y = X[:500], np.array([f"digit {k}" for k in y[:500]])
     return X, y, [f"pixel {k}" for k in range(X.shape[1])]
 
 
@@ -38,12 +38,19 @@ def _three():
 
 
 KINDS = {"two": _two, "many": _many, "values": _values, "three": _three}
+NAMES = {
+    "two": ("breast-cancer.csv", "diagnosis"),
+    "many": ("digits.csv", "digit"),
+    "values": ("diabetes.csv", "progression"),
+    "three": ("wine.csv", "cultivar"),
+}
 
 
 @cache
 def record_of(kind, effort=0.05):
     """A record of a fit on embedded data: "two", "many" or "three" classes, or "values"."""
     X, y, names = KINDS[kind]()
+    file, column = NAMES[kind]
     task = "regression" if kind == "values" else "classification"
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[: len(y) * 3 // 4], order[len(y) * 3 // 4 :]
@@ -56,15 +63,15 @@ def record_of(kind, effort=0.05):
     baseline = dummy.fit(X[train], y[train])
     return Record(
         task=task,
-        target="class" if task == "classification" else "progression",
-        file=f"{kind}.csv",
+        target=column,
+        file=file,
         rows=len(y),
         train_rows=len(train),
         test_rows=len(test),
         classes=() if task == "regression" else tuple(str(c) for c in model.classes_),
         decisions=_decisions(task, y),
-        findings=_findings(names),
-        columns=_columns(model, names),
+        findings=_findings(y, names),
+        columns=_columns(model, column, names),
         leaderboard=tuple(json.loads(json.dumps(model.trials_))),
         members=tuple({k: m[k] for k in ("description", "weight")} for m in model.members_),
         loss={"name": "loss", "value": model.loss_, "constant": model.baseline_loss_},
@@ -75,7 +82,7 @@ def record_of(kind, effort=0.05):
         parameters={"effort": effort, "random_state": 0, "time_limit": None},
         versions={"widemargin": "0.1.0", "scikit-learn": "1.9.0"},
         seconds={"read": 0.1, "fit": model.fit_time_, "evaluate": 0.2},
-        command=f"widemargin train {kind}.csv --target class --seed 0",
+        command=f"widemargin train {file} --target {column} --seed 0",
         code="from widemargin import TabularClassifier\n\nmodel = TabularClassifier().fit(X, y)",
         baseline_name="always the same answer",
     )
@@ -89,16 +96,19 @@ def _decisions(task, y):
     )
 
 
-def _findings(names):
+def _findings(y, names):
+    largest = np.unique(y, return_counts=True)[1].max() / len(y)
     return (
-        Finding("warning", "imbalance", "70 % of the rows are of one class", "Look at recall."),
-        Finding("note", "constant", "one column has one value", "It was left out.", (names[0],)),
+        Finding(
+            "warning", "imbalance", f"{largest:.0%} of the rows are of one class", "See recall"
+        ),
+        Finding("note", "scale", "values differ in size", "nothing has to be done", (names[0],)),
     )
 
 
-def _columns(model, names):
+def _columns(model, target, names):
     shares = model.feature_importances_
-    found = [Column("class", "target", 0, 2, "target")]
+    found = [Column(target, "target", 0, None, "target")]
     for name, share, one in zip(names, shares, model.encoder_.columns_, strict=True):
         column = Column(
             name, one["kind"], int(one["missing"]), one["levels"], "input", importance=float(share)
@@ -167,6 +177,7 @@ def evil_record():
     )
 
 
+@cache
 def large_record():
     """500 columns, 100 classes, 200 trials."""
     random = np.random.default_rng(0)

@@ -25,7 +25,10 @@ def record(kind):
     return SPECIAL[kind]() if kind in SPECIAL else record_of(kind)
 
 
-every = pytest.mark.parametrize("kind", [*KINDS, *SPECIAL])
+SLOW = pytest.mark.slow(seconds=8)
+every = pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=SLOW if k == "many" else ()) for k in (*KINDS, *SPECIAL)]
+)
 
 
 class Page(HTMLParser):

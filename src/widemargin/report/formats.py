@@ -103,11 +103,9 @@ def interval(low: float, high: float, form: str = "number") -> str:
     width = high - low
     if not 1e-6 < width < 1e12:
         return f"{low:.4g} to {high:.4g}{unit}"
-    decimals = max(0, 2 - math.floor(math.log10(width)))
+    decimals = max(0, 2 - round(math.log10(width)))
     if unit:
         decimals = max(1, decimals - 1)
-    if not unit and width >= 1:
-        decimals = max(0, decimals - 1)
     return f"{low:,.{decimals}f} to {high:,.{decimals}f}{unit}"
 
 

@@ -37,7 +37,8 @@ class Ranking:
 
     def precision_recall(self) -> dict[str, list[float]]:
         """At most 100 points of the curve, evenly in recall."""
-        kept = _evenly(self.true)
+        full = int(np.searchsorted(self.true, 1.0 - 1e-12)) + 1  # the first step that finds all
+        kept = _evenly(self.true[:full])
         kept = kept[kept > 0]  # without any row there is no precision
         found = {"recall": _rounded(self.true[kept])}
         return found | {"precision": _rounded(self.precision[kept])}
