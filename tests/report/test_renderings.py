@@ -243,3 +243,16 @@ def test_command_and_code_are_as_given():
     markdown = render_markdown(two)
     assert f"```sh\n{two.command}\n```" in markdown
     assert f"```python\n{two.code}\n```" in markdown
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong", "said"),
+    [(400, 0.5, ""), (400, 0.01, "Few answers are wrong"), (40, 0.5, "The rows are few")],
+)
+def test_intervals_that_may_be_too_short_are_named(rows, wrong, said):
+    found = record_of("two").evaluation
+    error = {**found["metrics"]["error"], "value": wrong}
+    found = {**found, "rows": rows, "metrics": {**found["metrics"], "error": error}}
+    html = render_html(dataclasses.replace(record_of("two"), evaluation=found))
+    caution = "the intervals of log loss and Brier score may be too short"
+    assert (f"{said}: {caution}" in html) if said else (caution not in html)

@@ -1,6 +1,5 @@
 """The part of a report about held-out rows: the measures, then what the task adds."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,8 @@ from widemargin.report.value_scores import value_parts
 
 __all__ = ["scores"]
 
-FEW_WRONG = 10  # answers; a bootstrap of their losses is then short
+FEW_ROWS, FEW_WRONG = 50, 10
+LOSSES = ("log_loss", "brier", "rmse", "mae")
 DIRECTIONS = {"lower": "lower is better", "higher": "higher is better", "": "see below"}
 ABSENT = {
     "probabilities": "log loss, Brier score and calibration",
@@ -44,10 +44,19 @@ def scores(record: Record) -> Section:
     return Section("scores", title, tuple(parts))
 
 
-def _wrong(evaluation: Mapping[str, Any]) -> float:
-    """About how many answers are wrong."""
-    error = evaluation["metrics"].get("error")
-    return math.inf if error is None else float(error["value"]) * int(evaluation["rows"])
+def _caution(evaluation: Mapping[str, Any]) -> str:
+    """Which intervals may be too short, because a bootstrap sees only what is in the rows."""
+    metrics, rows = evaluation["metrics"], int(evaluation["rows"])
+    losses = [METRICS[name].label for name in LOSSES if name in metrics]
+    error = metrics.get("error")
+    few = "The rows are few" if rows < FEW_ROWS else ""
+    if error is not None and error["value"] * rows < FEW_WRONG:
+        few = "Few answers are wrong"
+    return (
+        f"{few}: the intervals of {' and '.join(losses)} may be too short."
+        if few and losses
+        else ""
+    )
 
 
 def _measures(record: Record) -> Table:
@@ -70,7 +79,7 @@ def _measures(record: Record) -> Table:
     weighted = "Rows count by their weights. " if evaluation.get("weighted") else ""
     few = any(found["low"] is None for found in evaluation["metrics"].values())
     note = weighted + ("Some intervals are missing: the rows are too few. " if few else "")
-    if _wrong(evaluation) < FEW_WRONG and "log_loss" in evaluation["metrics"] and not few:
-        note += "Few answers are wrong: the intervals of log loss and Brier score may be too short."
+    if not few:
+        note += _caution(evaluation)
     count = f"{evaluation['rows']:,} held-out rows"
     return Table(f"Measures on {count}", (*head, Heading("", "name")), tuple(rows), note.strip())
