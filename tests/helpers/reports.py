@@ -98,10 +98,9 @@ def _decisions(task, y):
 
 def _findings(y, names):
     largest = np.unique(y, return_counts=True)[1].max() / len(y)
+    few = f"the largest class or value has {largest:.0%} of the rows"
     return (
-        Finding(
-            "warning", "imbalance", f"{largest:.0%} of the rows are of one class", "See recall"
-        ),
+        Finding("warning", "imbalance", few, "see the scores of each class"),
         Finding("note", "scale", "values differ in size", "nothing has to be done", (names[0],)),
     )
 

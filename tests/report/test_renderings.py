@@ -7,13 +7,15 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from helpers.reports import EVIL, KINDS, evil_record, large_record, record_of
-from widemargin.report import Record, render_html, render_json, render_markdown
+from widemargin.report import Column, Record, render_html, render_json, render_markdown
 from widemargin.report.build import build
 from widemargin.report.document import Cell, Facts, Plot, Table
 from widemargin.report.formats import shown
+from widemargin.report.page import STYLE
 from widemargin.report.to_markdown import escaped
 
 SPECIAL = {"evil": evil_record, "large": large_record}
@@ -256,3 +258,56 @@ def test_intervals_that_may_be_too_short_are_named(rows, wrong, said):
     html = render_html(dataclasses.replace(record_of("two"), evaluation=found))
     caution = "the intervals of log loss and Brier score may be too short"
     assert (f"{said}: {caution}" in html) if said else (caution not in html)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"evaluation": {"task": "classification"}},
+        {"evaluation": {"metrics": {"error": "low"}, "task": "classification"}},
+        {"leaderboard": (3,)},
+        {"columns": (Column("a", "number", "many", 3, "input"),)},
+        {"members": ({"weight": "heavy"},)},
+        {"learning_curve": ({"rows": "a", "loss": 2}, {"rows": 3, "loss": 2})},
+        {"seconds": {"fit": "long"}},
+        {"task": "ranking"},
+    ],
+)
+def test_a_damaged_record_is_a_clear_error(changes):
+    damaged = dataclasses.replace(record_of("three"), **changes)
+    for render in (render_html, render_markdown, render_json):
+        with pytest.raises(ValueError, match=r"the record holds something else .* train the model"):
+            render(damaged)
+
+
+def test_certificates_say_how_much_of_the_model_they_are_about():
+    two = record_of("two")
+    certified = two.certificate[0]["member"]
+    members = ({"description": certified, "weight": 0.25}, {"description": "mlp", "weight": 0.75})
+    html = text_of(render_html(dataclasses.replace(two, members=members)))
+    assert "Certificates are about 25.0 % of the final model. The rest ( mlp )" in html
+    assert "Certificates are about" not in render_html(two)
+
+
+def contrast(one, other):
+    """Of two colours, by the formula of the Web Content Accessibility Guidelines."""
+
+    def light(colour):
+        full = colour if len(colour) == 7 else "#" + "".join(2 * c for c in colour[1:])
+        parts = np.array([int(full[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+        parts = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(parts @ [0.2126, 0.7152, 0.0722])
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_colours_have_enough_contrast(mode):
+    before, _, after = STYLE.partition("@media (prefers-color-scheme: dark)")
+    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})", before if mode == "light" else after))
+    for name in ("text", "soft", "blue", "yes", "no", "warn", "other"):
+        for behind in ("back", "card"):
+            assert contrast(colours[name], colours[behind]) >= 4.5, (name, behind)
+    for name in (f"s{k}" for k in range(6)):
+        assert contrast(colours[name], colours["back"]) >= 3, name

@@ -34,9 +34,15 @@ def build(record: Record) -> Document:
     Document
         Sections from the most to the least wanted.
     """
-    record = Record.from_dict(_finite(record.to_dict()))
-    title = f"Predicting {name_of(record.target)} from {name_of(record.file)}"
-    return Document(title, tuple(section(record) for section in SECTIONS))
+    try:
+        record = Record.from_dict(_finite(record.to_dict()))
+        title = f"Predicting {name_of(record.target)} from {name_of(record.file)}"
+        return Document(title, tuple(section(record) for section in SECTIONS))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"the record holds something else than a report needs ({type(error).__name__}: "
+            f"{name_of(error, 200)}); it is damaged or of another version: train the model again"
+        ) from error
 
 
 def _finite(value: Any) -> Any:

@@ -39,10 +39,11 @@ thead th { color: var(--soft); font-weight: 600; vertical-align: bottom }
 tbody th { font-weight: 500 }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 thead th.n { white-space: normal }
-.code, td.name { white-space: nowrap } .long { min-width: 15rem }
+td.name { white-space: nowrap } .code { min-width: 11rem } .long { min-width: 15rem }
 .scroll { overflow-x: auto; margin: 1rem 0 }
 @media (max-width: 40rem) { tbody th { position: sticky; left: 0; background: var(--back);
-  min-width: 7rem; max-width: 45vw } td { min-width: 4rem } }
+  min-width: 9rem; max-width: 45vw } td { min-width: 4rem }
+  caption { position: sticky; left: 0; max-width: calc(100vw - 2rem) } }
 .yes { color: var(--yes) } .no { color: var(--no) } .other { color: var(--other) }
 .small { font-size: .875rem; color: var(--soft) }
 figure { margin: 1rem 0 }

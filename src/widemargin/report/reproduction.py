@@ -6,7 +6,7 @@ from typing import Any
 from widemargin._runtime.text import visible
 from widemargin.analysis.report import FAILS, HOLDS, INAPPLICABLE, MARKS
 from widemargin.report.document import Code, Heading, Part, Section, Table, Text
-from widemargin.report.formats import cut, name_of, number, plural
+from widemargin.report.formats import cut, name_of, number, percent, plural, quoted
 from widemargin.report.record import Record
 
 __all__ = ["certificate", "reproduction"]
@@ -43,7 +43,7 @@ def certificate(record: Record) -> Section:
     if not lines:
         text = "No certificate: the model has no machine whose optimality can be checked."
         return Section("certificate", title, (Text(text, "note"),))
-    parts: list[Part] = [Text(_exactness(lines)), *_failures(lines)]
+    parts: list[Part] = [Text(_exactness(lines)), *_share(record, lines), *_failures(lines)]
     members = list(dict.fromkeys(str(one.get("member") or "") for one in lines))
     for member in members[:MOST_MACHINES]:
         own = [one for one in lines if str(one.get("member") or "") == member]
@@ -96,6 +96,21 @@ def _exactness(lines: list[Mapping[str, Any]]) -> str:
         share = max(max(gap, 0.0) / abs(primal) for gap, primal in gaps)
         text += f" The duality gap is at most {number(share)} of the cost that was minimised."
     return text
+
+
+def _share(record: Record, lines: list[Mapping[str, Any]]) -> list[Part]:
+    """How much of the final model the certificates are about."""
+    about = {one.get("member") for one in lines}
+    weights = {str(one.get("description")): float(one.get("weight") or 0) for one in record.members}
+    rest = {name: weight for name, weight in weights.items() if name not in about}
+    if not rest or not about & weights.keys():
+        return []
+    names = ", ".join(quoted(name) for name in list(rest)[:MOST_MACHINES])
+    text = (
+        f"Certificates are about {percent(1.0 - sum(rest.values()))} of the final model. The rest "
+        f"({names}) has no problem with one best answer, as networks, or kept no certificate."
+    )
+    return [Text(text)]
 
 
 def _value(line: Mapping[str, Any], name: str) -> float | None:

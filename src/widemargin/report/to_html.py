@@ -45,6 +45,8 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px
 code { font-family: ui-monospace, monospace; font-size: .9em }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
   gap: 0 2rem }
+h3 { font-size: 1.0625rem; margin: 1.25rem 0 .5rem }
+code span { white-space: nowrap }
 summary { cursor: pointer; font-weight: 600; padding: .5rem 0 }
 .matrix td { text-align: right; padding: .3rem .5rem; white-space: nowrap }
 .matrix .z { color: var(--soft) }
@@ -161,6 +163,7 @@ def _kind(heading: Heading) -> str:
 def _cell(value: Value, heading: Heading) -> Cell:
     text = escape(shown(value, heading.form))
     if heading.form == "code" and text:
+        text = " ".join(f"<span>{word}</span>" for word in text.split())  # lines break between
         text = f"<code>{text}</code>"
     return text, _kind(heading)
 
