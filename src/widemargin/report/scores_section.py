@@ -66,7 +66,8 @@ def _measures(record: Record) -> Table:
         known = METRICS.get(name)
         if known is None:
             continue
-        label = known.many if evaluation.get("n_classes", 2) > 2 else known.label
+        many = evaluation.get("n_classes", 2) > 2
+        label = known.many if many and known.many else known.label
         interval = None if found["low"] is None else (found["low"], found["high"])
         cells: list[Any] = [label, Cell(found["value"], known.form), Cell(interval, known.form)]
         if others:
