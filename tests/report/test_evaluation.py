@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import widemargin
 from widemargin.report import evaluate
+from widemargin.report.evaluation import METRICS
 
 LABELS = {
     2: [np.array(["no", "yes"]), np.array([3, 7]), np.array([False, True])],
@@ -350,3 +351,10 @@ class Broken:
 def test_errors_say_what_to_do(model, y, options, message):
     with pytest.raises(ValueError, match=message):
         evaluate(model, None, y, **{"task": "classification", **options})
+
+
+def test_every_metric_has_a_label_and_a_form():
+    labels = {name: (one.label, one.many) for name, one in METRICS.items()}
+    assert labels["error"] == ("error rate", "error rate")
+    assert labels["f1"] == ("F1", "F1 (mean over classes)")
+    assert {one.form for one in METRICS.values()} == {"percent", "number"}

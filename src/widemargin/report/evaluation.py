@@ -22,7 +22,12 @@ class Metric:
     label: str
     form: str  # "percent" or "number"
     better: str  # "lower", "higher" or "" (a value of its own is right)
-    many: str = ""  # the label if there are more than two classes, if it is another
+    mean: str = ""  # the label if there are more than two classes, if it is another
+
+    @property
+    def many(self) -> str:
+        """What it is called if there are more than two classes."""
+        return self.mean or self.label
 
 
 METRICS: Mapping[str, Metric] = {

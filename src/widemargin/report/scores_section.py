@@ -67,7 +67,7 @@ def _measures(record: Record) -> Table:
         if known is None:
             continue
         many = evaluation.get("n_classes", 2) > 2
-        label = known.many if many and known.many else known.label
+        label = known.many if many else known.label
         interval = None if found["low"] is None else (found["low"], found["high"])
         cells: list[Any] = [label, Cell(found["value"], known.form), Cell(interval, known.form)]
         if others:
