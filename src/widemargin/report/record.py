@@ -62,7 +62,7 @@ class Record:
     decisions: tuple[Decision, ...] = ()
     findings: tuple[Finding, ...] = ()
     columns: tuple[Column, ...] = ()
-    #: Of `TabularModel.trials_`: "model", "stage", "rows", "folds", "loss", "spread", "seconds".
+    #: Of `TabularModel.trials_`: "model", "stage", "rows", "folds", "loss", "seconds", ...
     leaderboard: tuple[Mapping[str, Any], ...] = ()
     #: "description" and "weight" of each member of the ensemble.
     members: tuple[Mapping[str, Any], ...] = ()
@@ -79,6 +79,7 @@ class Record:
     command: str = ""  # that repeats the run
     code: str = ""  # the same in Python
     stop_reason: str = ""
+    baseline_name: str = ""  # what the baseline answers: "always '<=50K'"
     format: int = FORMAT
 
     def to_dict(self) -> dict[str, Any]:
