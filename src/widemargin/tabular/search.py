@@ -8,8 +8,8 @@ r"""The search for a table's best machines.
    for one exact machine has mixtures of them on the last rung.
 
 What is tried depends on the table and the seed alone, not on the clock, unless there is a time
-limit. With one, no fit begins that is not expected to end in time, and a rung has fewer rows if there
-is no time for all of them. Whatever was tried before counts.
+limit. With one, no fit begins that is not expected to end in time, and a rung has fewer rows if
+there is no time for all of them. Whatever was tried before counts.
 """
 
 from collections.abc import Sequence
