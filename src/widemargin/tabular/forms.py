@@ -31,16 +31,13 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.tabular.thresholds import target_thresholds
+from widemargin.tabular.thresholds import input_thresholds, target_thresholds
 
 __all__ = ["FORMS", "InputForm"]
 
 FORMS = ("robust", "standard", "ranks", "steps", "stairs", "levels")
-#: Of the forms with thresholds: the most per input, trees that find them, rows between two.
-THRESHOLDS = {
-    "steps": {"most": 8, "trees": 8, "apart": 0.005},
-    "stairs": {"most": 32, "trees": 16, "apart": 0.001},
-}
+MOST_STEPS = {"steps": 8, "stairs": 64}  # thresholds per input
+MOST_STEP_INPUTS = 1500  # thresholds of all inputs together, but one per input there may be
 
 NORMAL_QUARTILES = 1.349  # the distance between the quartiles of a normal distribution of scale 1
 BEND = 3.0  # the largest absolute value of the robust form
@@ -62,7 +59,8 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Whether y holds classes or values; "auto" decides by its type. Used by the forms
         "steps" and "stairs".
     max_steps : int, default=None
-        The most thresholds per input. None: 8 in the form "steps", 32 in "stairs".
+        The most thresholds per input. None: 8 in the form "steps", 64 in "stairs"; fewer if
+        there are more than 1,500 of all inputs together.
     random_state : int, RandomState instance or None, default=0
         Seeds the search for thresholds.
 
@@ -138,7 +136,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.origin_ = np.arange(X.shape[1])
             return self
         values = [np.unique(column) for column in X.T]
-        if self.form in THRESHOLDS:
+        if self.form in MOST_STEPS:
             self._fit_steps(X, y, sample_weight, values)
         else:
             getattr(self, f"_fit_{self.form}")(X, values)
@@ -161,7 +159,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(X):
             return (X @ sp.diags_array(1.0 / self._scale)).tocsr()
-        form = "steps" if self.form in THRESHOLDS else self.form
+        form = "steps" if self.form in MOST_STEPS else self.form
         return getattr(self, f"_apply_{form}")(X)
 
     # ----------------------------------------------------------------------------------- standard
@@ -232,13 +230,25 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         classes = self.task == "classification"
         if self.task == "auto":
             classes = not type_of_target(y, input_name="y").startswith("continuous")
-        search: dict[str, Any] = dict(THRESHOLDS[self.form])
-        if self.max_steps is not None:
-            search["most"] = self.max_steps
-        found = target_thresholds(
-            X, np.asarray(y), weights, classes=classes, random_state=self.random_state, **search
-        )
         some = [j for j in self._kept if len(values[j]) > 2]  # two values are a step already
+        most = self.max_steps or MOST_STEPS[self.form]
+        most = min(most, max(1, MOST_STEP_INPUTS // max(1, len(some))))
+        if self.form == "stairs":
+            own = input_thresholds(X[:, some], np.asarray(y), weights, classes=classes, most=most)
+            found = dict(zip(some, own, strict=True))
+        else:
+            found = dict(
+                enumerate(
+                    target_thresholds(
+                        X,
+                        np.asarray(y),
+                        weights,
+                        classes=classes,
+                        most=most,
+                        random_state=self.random_state,
+                    )
+                )
+            )
         self._step_of = np.repeat(some, [len(found[j]) for j in some]).astype(np.int64)
         self._thresholds = np.concatenate([np.empty(0), *(found[j] for j in some)])
         self.origin_ = np.concatenate([self._kept, self._step_of])
