@@ -14,6 +14,10 @@ r"""Forms of the inputs of a table, each of which suits other tables.
 ``stairs``
     The same with many more thresholds. A linear machine of them is a sum of step functions, one
     per input.
+``shapes``
+    The robust form, and beside it the terms of that sum: a linear machine of the stairs is trained,
+    and each input gets its term of each class. Distances between rows then count how much
+    an input moves the target, also where that is no straight line.
 ``levels``
     The robust form, and beside it one indicator per value of integers with few values.
 
@@ -31,12 +35,13 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.tabular.shapes import learn_shapes, shape_terms
 from widemargin.tabular.thresholds import input_thresholds, target_thresholds
 
 __all__ = ["FORMS", "InputForm"]
 
-FORMS = ("robust", "standard", "ranks", "steps", "stairs", "levels")
-MOST_STEPS = {"steps": 8, "stairs": 64}  # thresholds per input
+FORMS = ("robust", "standard", "ranks", "steps", "stairs", "shapes", "levels")
+MOST_STEPS = {"steps": 8, "stairs": 64, "shapes": 64}  # thresholds per input
 MOST_STEP_INPUTS = 1500  # thresholds of all inputs together, but one per input there may be
 
 NORMAL_QUARTILES = 1.349  # the distance between the quartiles of a normal distribution of scale 1
@@ -52,14 +57,14 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    form : {"robust", "standard", "ranks", "steps", "stairs", "levels"}, default="robust"
+    form : {"robust", "standard", "ranks", "steps", "stairs", "shapes", "levels"}, default="robust"
         The form, as in the table of `widemargin.tabular.forms`. Sparse inputs have only
         "standard", which does not centre them.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or values; "auto" decides by its type. Used by the forms
-        "steps" and "stairs".
+        "steps", "stairs" and "shapes".
     max_steps : int, default=None
-        The most thresholds per input. None: 8 in the form "steps", 64 in "stairs"; fewer if
+        The most thresholds per input. None: 8 in the form "steps", otherwise 64; fewer if
         there are more than 1,500 of all inputs together.
     random_state : int, RandomState instance or None, default=0
         Seeds the search for thresholds.
@@ -111,9 +116,9 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The inputs.
         y : array-like of shape (n_samples,), optional
-            The target, which only the forms "steps" and "stairs" need.
+            The target, which only the forms "steps", "stairs" and "shapes" need.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the examples, for the forms "steps" and "stairs".
+            Weights of the examples, for the forms "steps", "stairs" and "shapes".
 
         Returns
         -------
@@ -159,7 +164,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(X):
             return (X @ sp.diags_array(1.0 / self._scale)).tocsr()
-        form = "steps" if self.form in MOST_STEPS else self.form
+        form = "steps" if self.form == "stairs" else self.form
         return getattr(self, f"_apply_{form}")(X)
 
     # ----------------------------------------------------------------------------------- standard
@@ -233,7 +238,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         some = [j for j in self._kept if len(values[j]) > 2]  # two values are a step already
         most = self.max_steps or MOST_STEPS[self.form]
         most = min(most, max(1, MOST_STEP_INPUTS // max(1, len(some))))
-        if self.form == "stairs":
+        if self.form != "steps":
             own = input_thresholds(X[:, some], np.asarray(y), weights, classes=classes, most=most)
             found = dict(zip(some, own, strict=True))
         else:
@@ -252,10 +257,28 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._step_of = np.repeat(some, [len(found[j]) for j in some]).astype(np.int64)
         self._thresholds = np.concatenate([np.empty(0), *(found[j] for j in some)])
         self.origin_ = np.concatenate([self._kept, self._step_of])
+        if self.form == "shapes":
+            self._fit_shapes(X, y, weights, classes=classes)
 
     def _apply_steps(self, X: FloatArray) -> FloatArray:
         indicators = (X[:, self._step_of] >= self._thresholds).astype(np.float64)
         return np.hstack([self._apply_robust(X), indicators])
+
+    # ------------------------------------------------------------------------------------- shapes
+
+    def _fit_shapes(
+        self, X: FloatArray, y: ArrayLike, weights: FloatArray | None, *, classes: bool
+    ) -> None:
+        self._place_of = np.searchsorted(self._kept, self.origin_)
+        self._stair_coef = learn_shapes(
+            self._apply_steps(X), y, weights, self._place_of, classes=classes
+        )
+        self.origin_ = np.concatenate([self._kept, *[self._kept] * len(self._stair_coef)])
+
+    def _apply_shapes(self, X: FloatArray) -> FloatArray:
+        stairs = self._apply_steps(X)
+        terms = shape_terms(stairs, self._stair_coef, self._place_of)
+        return np.hstack([stairs[:, : len(self._kept)], terms])
 
     # ------------------------------------------------------------------------------------- levels
 
