@@ -122,6 +122,24 @@ def test_a_linear_machine_of_stairs_is_a_sum_of_step_functions():
     assert len(InputForm("stairs", max_steps=3).fit(X, y).origin_) <= 2 + 2 * 3
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_shapes_are_the_terms_of_the_sum(count):
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(2000, 3))
+    y = X[:, 0] ** 2 + 0.3 * np.sign(X[:, 1])  # the third input says nothing
+    if count > 1:
+        y = np.digitize(y, [0.1, 0.5])
+    fitted = InputForm("shapes").fit(X, y)
+    Z = fitted.transform(X)
+    assert fitted.origin_.tolist() == [0, 1, 2] * (1 + count)
+    terms = Z[:, 3:].reshape(len(X), count, 3)
+    spread = terms.var(axis=0).sum(axis=0)
+    assert spread[2] < 0.2 * spread[:2].min()
+    if count == 1:
+        assert np.corrcoef(terms[:, 0, 0], X[:, 0] ** 2)[0, 1] > 0.99
+        assert np.corrcoef(terms[:, 0, 1], np.sign(X[:, 1]))[0, 1] > 0.99
+
+
 def test_sparse_inputs_are_scaled_and_stay_sparse():
     X = sp.random_array((50, 10), density=0.2, random_state=0, format="csr")
     Z = InputForm("standard").fit(X).transform(X)

@@ -14,6 +14,10 @@ r"""Forms of the inputs of a table, each of which suits other tables.
 ``stairs``
     The same with many more thresholds. A linear machine of them is a sum of step functions, one
     per input.
+``shapes``
+    The robust form, and beside it the terms of that sum: a linear machine of the stairs is trained,
+    and each input gets its term of each class. Distances between rows then count how much
+    an input moves the target, also where that is no straight line.
 ``levels``
     The robust form, and beside it one indicator per value of integers with few values.
 
@@ -38,16 +42,14 @@ from sklearn.utils.validation import (
 )
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
-from widemargin.tabular.thresholds import target_thresholds
+from widemargin.tabular.shapes import learn_shapes, shape_terms
+from widemargin.tabular.thresholds import input_thresholds, target_thresholds
 
 __all__ = ["FORMS", "InputForm"]
 
-FORMS = ("robust", "standard", "ranks", "steps", "stairs", "levels")
-#: Of the forms with thresholds: the most per input, trees that find them, rows between two.
-THRESHOLDS = {
-    "steps": {"most": 8, "trees": 8, "apart": 0.005},
-    "stairs": {"most": 32, "trees": 16, "apart": 0.001},
-}
+FORMS = ("robust", "standard", "ranks", "steps", "stairs", "shapes", "levels")
+MOST_STEPS = {"steps": 8, "stairs": 64, "shapes": 64}  # thresholds per input
+MOST_STEP_INPUTS = 1500  # thresholds of all inputs together, but one per input there may be
 
 NORMAL_QUARTILES = 1.349  # the distance between the quartiles of a normal distribution of scale 1
 BEND = 3.0  # the largest absolute value of the robust form
@@ -62,14 +64,15 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    form : {"robust", "standard", "ranks", "steps", "stairs", "levels"}, default="robust"
+    form : {"robust", "standard", "ranks", "steps", "stairs", "shapes", "levels"}, default="robust"
         The form, as in the table of `widemargin.tabular.forms`. Sparse inputs have only
         "standard", which does not centre them.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or values; "auto" decides by its type. Used by the forms
-        "steps" and "stairs".
+        "steps", "stairs" and "shapes".
     max_steps : int, default=None
-        The most thresholds per input. None: 8 in the form "steps", 32 in "stairs".
+        The most thresholds per input. None: 8 in the form "steps", otherwise 64; fewer if
+        there are more than 1,500 of all inputs together.
     random_state : int, RandomState instance or None, default=0
         Seeds the search for thresholds.
 
@@ -120,9 +123,9 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The inputs.
         y : array-like of shape (n_samples,), optional
-            The target, which only the forms "steps" and "stairs" need.
+            The target, which only the forms "steps", "stairs" and "shapes" need.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the examples, for the forms "steps" and "stairs".
+            Weights of the examples, for the forms "steps", "stairs" and "shapes".
 
         Returns
         -------
@@ -145,7 +148,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.origin_ = np.arange(X.shape[1])
             return self
         values = [np.unique(column) for column in X.T]
-        if self.form in THRESHOLDS:
+        if self.form in MOST_STEPS:
             self._fit_steps(X, y, sample_weight, values)
         else:
             getattr(self, f"_fit_{self.form}")(X, values)
@@ -168,7 +171,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(X):
             return (X @ sp.diags_array(1.0 / self._scale)).tocsr()
-        form = "steps" if self.form in THRESHOLDS else self.form
+        form = "steps" if self.form == "stairs" else self.form
         return getattr(self, f"_apply_{form}")(X)
 
     def get_feature_names_out(self, input_features: ArrayLike = None) -> NDArray[Any]:
@@ -261,20 +264,50 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         classes = self.task == "classification"
         if self.task == "auto":
             classes = not type_of_target(y, input_name="y").startswith("continuous")
-        search: dict[str, Any] = dict(THRESHOLDS[self.form])
-        if self.max_steps is not None:
-            search["most"] = self.max_steps
-        found = target_thresholds(
-            X, np.asarray(y), weights, classes=classes, random_state=self.random_state, **search
-        )
         some = [j for j in self._kept if len(values[j]) > 2]  # two values are a step already
+        most = self.max_steps or MOST_STEPS[self.form]
+        most = min(most, max(1, MOST_STEP_INPUTS // max(1, len(some))))
+        if self.form != "steps":
+            own = input_thresholds(X[:, some], np.asarray(y), weights, classes=classes, most=most)
+            found = dict(zip(some, own, strict=True))
+        else:
+            found = dict(
+                enumerate(
+                    target_thresholds(
+                        X,
+                        np.asarray(y),
+                        weights,
+                        classes=classes,
+                        most=most,
+                        random_state=self.random_state,
+                    )
+                )
+            )
         self._step_of = np.repeat(some, [len(found[j]) for j in some]).astype(np.int64)
         self._thresholds = np.concatenate([np.empty(0), *(found[j] for j in some)])
         self.origin_ = np.concatenate([self._kept, self._step_of])
+        if self.form == "shapes":
+            self._fit_shapes(X, y, weights, classes=classes)
 
     def _apply_steps(self, X: FloatArray) -> FloatArray:
         indicators = (X[:, self._step_of] >= self._thresholds).astype(np.float64)
         return np.hstack([self._apply_robust(X), indicators])
+
+    # ------------------------------------------------------------------------------------- shapes
+
+    def _fit_shapes(
+        self, X: FloatArray, y: ArrayLike, weights: FloatArray | None, *, classes: bool
+    ) -> None:
+        self._place_of = np.searchsorted(self._kept, self.origin_)
+        self._stair_coef = learn_shapes(
+            self._apply_steps(X), y, weights, self._place_of, classes=classes
+        )
+        self.origin_ = np.concatenate([self._kept, *[self._kept] * len(self._stair_coef)])
+
+    def _apply_shapes(self, X: FloatArray) -> FloatArray:
+        stairs = self._apply_steps(X)
+        terms = shape_terms(stairs, self._stair_coef, self._place_of)
+        return np.hstack([stairs[:, : len(self._kept)], terms])
 
     # ------------------------------------------------------------------------------------- levels
 

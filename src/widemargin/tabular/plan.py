@@ -20,7 +20,7 @@ PORTFOLIO: tuple[Candidate, ...] = (
     Candidate(form="standard", metric="diagonal", sharpness=2.0, C=30.0),
     Candidate("simple_mlp"),
     Candidate("linear", form="stairs", C=0.1),
-    Candidate("mlp", form="stairs"),
+    Candidate("mlp", form="shapes"),
     Candidate(metric="diagonal", sharpness=0.5, C=30.0),
     Candidate(kernel="rbf", exponent=2.0, sharpness=1.0, C=100.0),
     Candidate(form="levels", kernel="rbf", exponent=2.0, sharpness=0.5, C=2.5),
@@ -46,6 +46,7 @@ SCREEN_ROWS = 3000
 SCREEN_TEST_ROWS = 4000
 LEAST_TEST_ROWS = 1500  # that screening is judged by, if there are as many
 MAX_FULL_WIDTH = 200  # inputs for which a full metric is learnt
+MAX_SHAPES = 1000  # terms of inputs, one per class, in the form "shapes"
 METRIC_ROWS = 50_000
 MANY_CLASSES = 8  # more have fewer folds and trials: they have many pairs
 UNHURRIED_SECONDS = 10.0  # a shorter time limit screens fewer rows
@@ -127,7 +128,7 @@ class Plan:
         screen_folds = folds if everything else min(folds, int(np.ceil(LEAST_TEST_ROWS / per_fold)))
         rungs = () if everything else _rungs(rows, train, folds, effort)
         return cls(
-            _portfolio(width, effort, regression=not classes, sparse=sparse, levels=levels),
+            _portfolio(width, effort, classes=classes, sparse=sparse, levels=levels),
             max(1, screen_folds),
             int(hurry * SCREEN_ROWS),
             int(hurry * SCREEN_TEST_ROWS),
@@ -153,7 +154,7 @@ def _rungs(rows: int, train: int, folds: int, effort: float) -> tuple[Rung, ...]
 
 
 def _portfolio(
-    width: int, effort: float, *, regression: bool, sparse: bool, levels: int
+    width: int, effort: float, *, classes: int, sparse: bool, levels: int
 ) -> tuple[tuple[Candidate, ...], ...]:
     """The first candidate, which is quick to train, and the others: waves of a screening."""
 
@@ -166,7 +167,8 @@ def _portfolio(
         candidates = tuple(
             candidate
             for candidate in PORTFOLIO
-            if not (regression and candidate.family == "simple_mlp")
+            if not (candidate.family == "simple_mlp" and not classes)
+            and not (candidate.form == "shapes" and max(1, classes) * width > MAX_SHAPES)
             and not (candidate.form == "levels" and not levels)
             and not (candidate.metric == "full" and form_width(candidate) > MAX_FULL_WIDTH)
         )

@@ -11,14 +11,17 @@ from sklearn.utils import check_random_state
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["target_thresholds"]
+__all__ = ["input_thresholds", "target_thresholds"]
 
+TREES = 8
 LEAVES = 32  # of a tree
 LEAF_ROWS = 3  # the fewest of a leaf
 INPUTS_PER_SPLIT = (
     0.5  # fraction of the inputs that a split may choose from; the first tree has all
 )
 MAX_TREE_ROWS = 50_000
+APART = 0.005  # fraction of the rows that must lie between two thresholds
+OWN_LEAF_ROWS = 5  # the fewest of a leaf, in a tree of one input
 
 
 def target_thresholds(
@@ -28,8 +31,6 @@ def target_thresholds(
     *,
     classes: bool,
     most: int,
-    trees: int = 8,
-    apart: float = 0.005,
     random_state: ArrayLike = 0,
 ) -> list[FloatArray]:
     """The thresholds of each input that tell most about the target, sorted.
@@ -46,10 +47,6 @@ def target_thresholds(
         Whether y holds classes.
     most : int
         The most thresholds per input.
-    trees : int, default=8
-        The number of trees.
-    apart : float, default=0.005
-        The fraction of the rows that must lie between two thresholds.
     random_state : int, RandomState instance or None
         Seeds the trees.
 
@@ -61,7 +58,7 @@ def target_thresholds(
     """
     random = check_random_state(random_state)
     gains: list[dict[float, float]] = [{} for _ in range(X.shape[1])]
-    for number in range(trees):
+    for number in range(TREES):
         rows = random.randint(0, len(X), min(len(X), MAX_TREE_ROWS))
         weighted = None if weights is None else weights[rows]
         kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
@@ -74,8 +71,42 @@ def target_thresholds(
         for column, threshold, gain in _splits(tree.tree_):
             of_column = gains[column]
             of_column[threshold] = of_column.get(threshold, 0.0) + gain
-    distance = max(2.0, apart * len(X))
-    return [_apart(gained, np.sort(X[:, j]), distance, most) for j, gained in enumerate(gains)]
+    return [_apart(gained, np.sort(X[:, j]), most) for j, gained in enumerate(gains)]
+
+
+def input_thresholds(
+    X: FloatArray, y: ArrayLike, weights: FloatArray | None, *, classes: bool, most: int
+) -> list[FloatArray]:
+    """Thresholds that say how the target depends on each input alone, sorted.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The inputs.
+    y : array-like of shape (n,)
+        Classes or values.
+    weights : ndarray of shape (n,), optional
+        Weights of the rows.
+    classes : bool
+        Whether y holds classes.
+    most : int
+        The most thresholds per input.
+
+    Returns
+    -------
+    list of ndarray
+        Those of each input. They are limits of the leaves of a tree of this input.
+    """
+    kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
+    rows = slice(MAX_TREE_ROWS)
+    weighted = None if weights is None else weights[rows]
+    found = []
+    for column in X[rows].T:
+        tree = kind(max_leaf_nodes=most + 1, min_samples_leaf=OWN_LEAF_ROWS, random_state=0)
+        tree.fit(column[:, None], y[rows], sample_weight=weighted)
+        grown = tree.tree_
+        found.append(np.sort(grown.threshold[grown.children_left >= 0]))
+    return found
 
 
 def _splits(tree: object) -> list[tuple[int, float, float]]:
@@ -89,10 +120,9 @@ def _splits(tree: object) -> list[tuple[int, float, float]]:
     return list(zip(columns.tolist(), thresholds.tolist(), gain.tolist(), strict=True))
 
 
-def _apart(
-    gains: dict[float, float], ordered: FloatArray, distance: float, most: int
-) -> FloatArray:
+def _apart(gains: dict[float, float], ordered: FloatArray, most: int) -> FloatArray:
     """The thresholds with the largest gains, with enough rows between them."""
+    distance = max(2.0, APART * len(ordered))
     kept: list[tuple[float, int]] = []
     for threshold in sorted(gains, key=lambda t: -gains[t]):
         place = int(np.searchsorted(ordered, threshold))

@@ -14,13 +14,12 @@ from widemargin.metrics import GradientMetric
 from widemargin.metrics.examples import Rows
 from widemargin.metrics.learning import median_distance
 from widemargin.tabular.candidates import Candidate
-from widemargin.tabular.forms import THRESHOLDS, InputForm
+from widemargin.tabular.forms import InputForm
 from widemargin.tabular.targets import Target
 from widemargin.training.time_limit import now
 
 __all__ = ["Fit", "View"]
 
-MOST_STEP_INPUTS = 1500  # that forms with thresholds may have beside the values
 FORM_ROWS = 200_000  # that a form is measured by
 METRIC_TEST_ROWS = 5000  # that a metric holds out
 CHUNK_ROWS = 50_000  # that are transformed at a time
@@ -126,16 +125,8 @@ class View:
 
     def _in_form(self, form: str) -> _Inputs:
         begun = now()
-        steps = None
-        if form in THRESHOLDS:
-            affordable = max(1, MOST_STEP_INPUTS // self.train.X.shape[1])
-            steps = int(min(affordable, THRESHOLDS[form]["most"]))
-        shape = InputForm(
-            form,
-            task=self.target.task,
-            max_steps=steps,
-            random_state=self.random_state,
-        ).set_output(transform="default")
+        shape = InputForm(form, task=self.target.task, random_state=self.random_state)
+        shape.set_output(transform="default")
         some = self.train[:FORM_ROWS]
         shape.fit(some.X, self._y[:FORM_ROWS], some.weights)
         return _Inputs(self.train.X, self.test.X, [("form", shape)], now() - begun)
