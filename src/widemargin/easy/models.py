@@ -1,0 +1,87 @@
+"""The models of a run: a baseline within seconds, and the tabular model."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from widemargin.linear_svm import LinearSVC, LinearSVR
+from widemargin.tables import TableEncoder
+from widemargin.tabular import TabularClassifier, TabularRegressor
+
+__all__ = ["BASELINE", "answered", "fit_baseline", "fit_search", "new_search"]
+
+BASELINE = "linear SVM"
+BASELINE_ROWS = 20_000
+BASELINE_TOLERANCE = 1e-2
+PROBED_ROWS = 200
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What fits warn of is said by the run in its own words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def fit_baseline(X: Any, y: np.ndarray, task: str, seconds: float) -> Pipeline:
+    """A linear machine, trained for at most so many seconds."""
+    options = {"scaling": "standard", "tol": BASELINE_TOLERANCE, "random_state": 0}
+    cls = LinearSVC if task == "classification" else LinearSVR
+    if task == "regression":  # half of the deviation leaves out most of the noise
+        scale = float(np.std(y)) or 1.0
+        options |= {"epsilon": 0.1 * scale, "C": 1.0}
+    machine = cls(time_limit=max(seconds, 0.05), **options)
+    with _quiet():
+        return Pipeline([("encoder", TableEncoder()), ("model", machine)]).fit(X, y)
+
+
+def new_search(task: str, settings: Mapping[str, Any]) -> Any:
+    """The tabular model with these parameters, which are checked."""
+    model = (TabularClassifier if task == "classification" else TabularRegressor)()
+    known = model.get_params()
+    for name in settings:
+        if name not in known:
+            raise ValueError(
+                f"--set {name}: {type(model).__name__} has no such parameter; it has "
+                f"{', '.join(sorted(known))}"
+            )
+    model.set_params(**settings)
+    model._validate_params()
+    return model
+
+
+def fit_search(
+    model: Any, X: Any, y: np.ndarray, groups: np.ndarray | None, folds: Any
+) -> Any:
+    """Fits the tabular model; `folds` are rows of X to train on and to judge by, or None."""
+    if folds is not None:
+        model.set_params(cv=folds)
+    with _quiet():
+        model.fit(X, y, groups=groups)
+    return model.set_params(cv=None) if folds is not None else model
+
+
+def answered(model: Any, X: Any) -> Any:
+    """A model that knows its predictions for X, so that each question costs nothing.
+
+    Classes, probabilities, scores and intervals of a tabular model all come from one computation.
+    """
+    if not isinstance(model, (TabularClassifier, TabularRegressor)):
+        return model
+    known, found = copy(model), model._predictions(X)
+    known._predictions = lambda _: found
+    return known
+
+
+def probe(model: Any, X: Any) -> Any:
+    """Predicts some rows, whose time tells how many can be predicted."""
+    rows = min(PROBED_ROWS, X.shape[0])
+    return model.predict(X.iloc[:rows] if hasattr(X, "iloc") else X[:rows])
