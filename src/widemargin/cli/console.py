@@ -21,6 +21,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from widemargin._runtime.files import check_target, is_stream
+from widemargin._runtime.text import visible
 
 INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ended
 
@@ -110,19 +111,6 @@ def as_option(argument: Any) -> str:
 def say(message: str, style: str = "") -> None:
     """Print one line to standard error, wrapped between words on a terminal."""
     err.print(visible(message), style=style, soft_wrap=not err.is_terminal)
-
-
-def visible(text: str) -> str:
-    """The text with control characters, also those that reverse the direction, as escapes.
-
-    Examples
-    --------
-    >>> print(visible("a\x1b[2Jb\u202e"))
-    a\\x1b[2Jb\\u202e
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(value: Any) -> None:
