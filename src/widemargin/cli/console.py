@@ -27,7 +27,8 @@ INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ende
 
 # Arguments of Python functions that are options of the same name here.
 OPTION_ARGUMENTS = {
-    *("target", "format", "index_base", "n_features"),
+    *("target", "format", "index_base", "n_features", "separator", "encoding", "decimal"),
+    *("task", "metric"),
     *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
 }
 
@@ -96,8 +97,8 @@ def _message(error: BaseException) -> str:
 
 def as_option(argument: Any) -> str:
     """How the command line spells an `Argument` of a message."""
-    if argument.name == "header" and argument.value is False:
-        return "--no-header"
+    if argument.name == "header":
+        return "--header" if argument.value else "--no-header"
     if argument.name not in OPTION_ARGUMENTS:
         return str(argument)
     option = f"--{argument.name.replace('_', '-')}"

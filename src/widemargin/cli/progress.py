@@ -22,7 +22,7 @@ from widemargin.cli.console import err
 def progress_bar(estimator: Any, *, quiet: bool) -> Iterator[None]:
     """Show the epochs of `estimator` on a terminal; its own output goes to standard error."""
     with contextlib.ExitStack() as stack:
-        if err.is_terminal and not quiet:
+        if err.is_terminal and not quiet and hasattr(estimator, "set_callbacks"):
             progress = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),

@@ -8,11 +8,12 @@ import numpy as np
 
 __all__ = ["Clock"]
 
-RESERVED, LEAST_RESERVE, MOST_RESERVE = 0.08, 0.7, 12.0  # of a limit, for what follows the fit
+RESERVED, LEAST_RESERVE, MOST_RESERVE = 0.1, 0.9, 12.0  # of a limit, for what follows the fit
 BASELINE_SHARE, MOST_BASELINE = 0.08, 10.0
 FEWEST_SECONDS = 0.5  # for which a search is begun
-ROWS_PER_SECOND, NUMBERS_PER_SECOND = 4_000, 1_000_000  # of a limit, that a search makes use of
-FEWEST_ROWS = 2_000
+SEARCH_SHARE = 0.9  # of its time, that a search is told: it may end somewhat later
+ROWS_PER_SECOND, NUMBERS_PER_SECOND = 1_000, 500_000  # of a limit, that a search makes use of
+FEWEST_ROWS = 5_000
 
 
 class Clock:
@@ -64,7 +65,7 @@ class Clock:
         """Seconds that the search may take; None: no limit; 0: there is no time for one."""
         if self.limit == np.inf:
             return None
-        seconds = self.left - self.reserve
+        seconds = SEARCH_SHARE * (self.left - self.reserve)
         return float(seconds) if seconds >= FEWEST_SECONDS else 0.0
 
     def rows(self, width: int) -> float:

@@ -65,7 +65,7 @@ class Data:
     y: np.ndarray | None = None
     present: IntArray | None = None
     target: str | None = None
-    special: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    special: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     dialect: Dialect | None = None
     index_base: int | None = None
@@ -88,7 +88,9 @@ class Data:
                 return X
             return require_pandas("named columns").DataFrame(X, columns=self.names, copy=False)
         index = require_pyarrow().array(rows)
-        return features([c.take(index) for c in self.columns], self.names, frame=True, path=self.path)
+        return features(
+            [c.take(index) for c in self.columns], self.names, frame=True, path=self.path
+        )
 
     def without(self, names: Sequence[str]) -> Self:
         """The data without some columns."""
@@ -103,7 +105,7 @@ class Data:
         """The values of the column with this role, of the rows that can be used."""
         if name not in self.special:
             return None
-        values = self.special[name][1]
+        values: np.ndarray = self.special[name][1]
         return values if self.present is None else values[self.present]
 
 
@@ -161,7 +163,8 @@ def _of_matrix(table: Table, path: Path, need_target: bool) -> Data:
 
 
 def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
-    path, places = options.data, {}
+    path = options.data
+    places: dict[str, int] = {}
     if options.target is None and need_target:
         likely = [name for name in raw.names if name.strip().lower() in LIKELY_TARGETS]
         names = likely or raw.names[-1:]

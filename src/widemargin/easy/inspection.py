@@ -20,7 +20,7 @@ from widemargin.tables.values import kind_of
 __all__ = ["Inspection", "inspect"]
 
 SAMPLE_ROWS = 20_000
-MOST_COLUMNS = 2_000  # that are looked at one by one
+MOST_COLUMNS = 2_000  # that are examined one by one
 MANY_MISSING = 0.5
 SMALL_CLASS, TINY_CLASS = 0.15, 5  # fraction of the rows, rows
 DUPLICATES = 0.01
@@ -189,9 +189,7 @@ def _is_identifier(name: str, present: Any, kind: str, levels: int, count: int) 
     return named or in_order
 
 
-def _text_notes(
-    name: str, present: Any, levels: int, count: int
-) -> tuple[str, list[Finding]]:
+def _text_notes(name: str, present: Any, levels: int, count: int) -> tuple[str, list[Finding]]:
     words = [str(word) for word in present.iloc[:2000]]
     share = np.mean([_is_number(word) for word in words])
     if share > NEARLY_NUMBERS:

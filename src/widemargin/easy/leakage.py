@@ -1,4 +1,4 @@
-"""Whether a single column tells the target: small trees on one half of the rows, judged on the other."""
+"""Whether a single column tells the target: a small tree on half of the rows, judged on others."""
 
 from typing import Any
 

@@ -45,9 +45,7 @@ def choose_metric(wanted: str | None, task: str, y: np.ndarray) -> tuple[str | N
     if name not in get_scorer_names():
         known = sorted({*SHORT, *get_scorer_names()})
         close = difflib.get_close_matches(wanted, known, n=3, cutoff=0.4) or known[:8]
-        raise ArgumentError(
-            Argument("metric", wanted), f" is unknown; closest: {', '.join(close)}"
-        )
+        raise ArgumentError(Argument("metric", wanted), f" is unknown; closest: {', '.join(close)}")
     if task == "classification":
         classes = np.unique(y)
         if len(classes) > 2:
@@ -59,7 +57,8 @@ def choose_metric(wanted: str | None, task: str, y: np.ndarray) -> tuple[str | N
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ArgumentError(
-            Argument("metric", wanted), f" does not suit {task} with this target: {reason}; use ",
+            Argument("metric", wanted),
+            f" does not suit {task} with this target: {reason}; use ",
             "another, or leave it out",
         ) from None
     shown = name if name == wanted else f"{wanted} ({name})"

@@ -1,7 +1,8 @@
 """The models of a run: a baseline within seconds, and the tabular model."""
 
+import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from widemargin._typing import IntArray
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.tables import TableEncoder
 from widemargin.tabular import TabularClassifier, TabularRegressor
@@ -19,7 +21,7 @@ __all__ = ["BASELINE", "answered", "fit_baseline", "fit_search", "new_search"]
 BASELINE = "linear SVM"
 BASELINE_ROWS = 20_000
 BASELINE_TOLERANCE = 1e-2
-PROBED_ROWS = 200
+FIRST_PART, GROWTH = 250, 2  # of held-out rows that are predicted at a time
 
 
 @contextmanager
@@ -33,7 +35,7 @@ def _quiet() -> Iterator[None]:
 
 def fit_baseline(X: Any, y: np.ndarray, task: str, seconds: float) -> Pipeline:
     """A linear machine, trained for at most so many seconds."""
-    options = {"scaling": "standard", "tol": BASELINE_TOLERANCE, "random_state": 0}
+    options: dict[str, Any] = {"scaling": "standard", "tol": BASELINE_TOLERANCE, "random_state": 0}
     cls = LinearSVC if task == "classification" else LinearSVR
     if task == "regression":  # half of the deviation leaves out most of the noise
         scale = float(np.std(y)) or 1.0
@@ -58,9 +60,7 @@ def new_search(task: str, settings: Mapping[str, Any]) -> Any:
     return model
 
 
-def fit_search(
-    model: Any, X: Any, y: np.ndarray, groups: np.ndarray | None, folds: Any
-) -> Any:
+def fit_search(model: Any, X: Any, y: np.ndarray, groups: np.ndarray | None, folds: Any) -> Any:
     """Fits the tabular model; `folds` are rows of X to train on and to judge by, or None."""
     if folds is not None:
         model.set_params(cv=folds)
@@ -69,19 +69,35 @@ def fit_search(
     return model.set_params(cv=None) if folds is not None else model
 
 
-def answered(model: Any, X: Any) -> Any:
-    """A model that knows its predictions for X, so that each question costs nothing.
+def answered(
+    model: Any, take: Callable[[IntArray], Any], rows: IntArray, seconds: float
+) -> tuple[Any, IntArray]:
+    """A model that knows its predictions for some rows, and these rows.
 
-    Classes, probabilities, scores and intervals of a tabular model all come from one computation.
+    Classes, probabilities, scores and intervals of a tabular model all come from one computation,
+    of ever larger parts of the rows until the time is over.
+
+    Parameters
+    ----------
+    model : estimator
+        A tabular model; others are returned as they are.
+    take : callable
+        Returns the inputs of rows.
+    rows : ndarray of int
+        The rows in the order in which they are asked for.
+    seconds : float
+        After so many seconds no further part is begun.
     """
     if not isinstance(model, (TabularClassifier, TabularRegressor)):
-        return model
-    known, found = copy(model), model._predictions(X)
-    known._predictions = lambda _: found
-    return known
-
-
-def probe(model: Any, X: Any) -> Any:
-    """Predicts some rows, whose time tells how many can be predicted."""
-    rows = min(PROBED_ROWS, X.shape[0])
-    return model.predict(X.iloc[:rows] if hasattr(X, "iloc") else X[:rows])
+        return model, rows
+    deadline = time.perf_counter() + seconds
+    found, done, size = [], 0, FIRST_PART
+    while done < len(rows):
+        begun = time.perf_counter()
+        found.append(model._predictions(take(rows[done : done + size])))
+        done, size = done + size, GROWTH * size
+        if time.perf_counter() + GROWTH * (time.perf_counter() - begun) > deadline:
+            break
+    known, predictions = copy(model), np.concatenate(found)
+    known._predictions = lambda _: predictions  # type: ignore[method-assign,assignment]
+    return known, rows[: len(predictions)]

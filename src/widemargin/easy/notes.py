@@ -30,9 +30,7 @@ def columns(data: Data, inspection: Inspection, model: Any, dropped: Sequence[st
             if (column := known.get(encoded["name"])) is not None:
                 note = encoded["note"] or column.note
                 role = "left out" if encoded["kind"] == "dropped" else column.role
-                known[column.name] = replace(
-                    column, importance=float(share), note=note, role=role
-                )
+                known[column.name] = replace(column, importance=float(share), note=note, role=role)
     elif shares is not None:
         places = {name: i for i, name in enumerate(data.names)}
         for name, column in known.items():

@@ -94,7 +94,9 @@ class Options:
             pairs.append(("--time-limit", f"{self.time_limit or 0:g}"))
         for option, value in pairs:
             if value is not None:
-                words += [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
+                words += (
+                    [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
+                )
         if self.reading.header is not None:
             words.append("--header" if self.reading.header else "--no-header")
         return shlex.join(words)

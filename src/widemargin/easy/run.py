@@ -1,6 +1,5 @@
 """A run: from a data file to a saved model that was judged, and its report."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from widemargin.easy.models import (
     fit_baseline,
     fit_search,
     new_search,
-    probe,
 )
 from widemargin.easy.notes import code, columns, facts_of_search, versions
 from widemargin.easy.options import Options
@@ -33,11 +31,9 @@ __all__ = ["Outcome", "run"]
 
 INDEX_BASE_ATTRIBUTE = "svmlight_index_base_"  # of models trained on svmlight files
 INTERRUPTED = "interrupted"
-FEWEST_JUDGED = 200
 SECONDS_TO_JUDGE = 30.0  # without a limit
 SECONDS_AFTER_INTERRUPT = 3.0
-CLOSING = 0.35  # fraction of the reserve that is kept for files and the report
-SAVED_SECONDS = 1e-6  # that a row of a support vector machine takes to save
+CLOSING = 0.45  # fraction of the time after the search that is kept for files and the report
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +119,10 @@ class _Run:
     def _baseline(self) -> Any:
         """The linear machine, saved at once, so that there is a model from now on."""
         prepared, clock = self.prepared, self.clock
-        rows = prepared.rows[-BASELINE_ROWS:] if prepared.split.ordered else (
-            prepared.rows[:BASELINE_ROWS]
+        rows = (
+            prepared.rows[-BASELINE_ROWS:]
+            if prepared.split.ordered
+            else (prepared.rows[:BASELINE_ROWS])
         )
         with clock.stage("baseline"):
             model = self.stages.find("baseline", rows=len(rows))
@@ -233,23 +231,17 @@ class _Run:
         take, y = prepared.judged_by()
         if not len(y):
             return {}, {}
-        order = np.random.RandomState(1).permutation(len(y))
-        few = take(order[: min(len(y), FEWEST_JUDGED)])
-        begun = time.perf_counter()
-        probe(model, few)
-        per_row = (time.perf_counter() - begun) / few.shape[0]
         seconds = SECONDS_TO_JUDGE
         if clock.limit < np.inf:
-            seconds = max(0.0, clock.left - CLOSING * clock.reserve)
+            seconds = max(0.0, (1.0 - CLOSING) * clock.left)
         if self.interrupted():
             seconds = min(seconds, SECONDS_AFTER_INTERRUPT)
-        count = int(np.clip(0.7 * seconds / max(per_row, 1e-9), FEWEST_JUDGED, len(y)))
-        if count < len(y):
-            self._note_judged(count, len(y))
-        rows = np.sort(order[:count])
-        X, y = take(rows), y[rows]
-        task = prepared.task
-        found = evaluate(answered(model, X), X, y, task=task)
+        order = np.random.RandomState(1).permutation(len(y))
+        known, rows = answered(model, take, order, seconds)
+        if len(rows) < len(y):
+            self._note_judged(len(rows), len(y))
+        X, y, task = take(rows), y[rows], prepared.task
+        found = evaluate(known, X, y, task=task)
         base = found if baseline is model else evaluate(baseline, X, y, task=task)
         return found, base
 

@@ -100,9 +100,7 @@ def make_split(
     return Split(train, test, decision)
 
 
-def _by_groups(
-    every: IntArray, groups: np.ndarray, count: int, rows: int, random: Any
-) -> Split:
+def _by_groups(every: IntArray, groups: np.ndarray, count: int, rows: int, random: Any) -> Split:
     found = len(np.unique(groups))
     if found < 2:
         raise ValueError("the column of --groups holds one group; at least two are needed")

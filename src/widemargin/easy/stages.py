@@ -86,5 +86,7 @@ def _fingerprint(options: Options) -> str:
     file = Path(options.data)
     facts = {name: value for name, value in asdict(options).items() if name not in NOT_COMPARED}
     state = file.stat() if file.is_file() else None
-    facts["file"] = None if state is None else (str(file.resolve()), state.st_size, state.st_mtime_ns)
+    facts["file"] = (
+        None if state is None else (str(file.resolve()), state.st_size, state.st_mtime_ns)
+    )
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()

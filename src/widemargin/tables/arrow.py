@@ -118,7 +118,6 @@ def is_simple(column: Any) -> bool:
 
 def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path: object) -> Any:
     """Cleaned columns as a float array, or as a DataFrame if some are text or incomplete."""
-    pa = require_pyarrow()
     types = {str(column.type) for column in columns}
     numeric = not any(is_text(c) or is_simple(c) for c in columns)
     if numeric and not frame:
@@ -135,9 +134,7 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
             f"{path} has text or missing values, which need pandas: pip install pandas"
         ) from error
     simple = [
-        c.to_pandas()
-        if is_text(c) or is_simple(c)
-        else _finite(c, f"{path}: column {name!r}")
+        c.to_pandas() if is_text(c) or is_simple(c) else _finite(c, f"{path}: column {name!r}")
         for c, name in zip(columns, names, strict=True)
     ]
     return pandas.DataFrame(dict(zip(names, simple, strict=True)))

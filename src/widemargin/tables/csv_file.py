@@ -111,11 +111,13 @@ def parse_csv(
     decimal: str = ".",
     dates: Sequence[str] = (),
     rows: int | None = None,
+    missing: bool = True,
 ) -> Any:
     """Arrow table of CSV text: `columns`, or all of them.
 
     pyarrow infers the type of each column that is not in `types`. `dates` are formats besides
-    ISO 8601. With `rows`, reading ends after as many rows or somewhat more.
+    ISO 8601. With `rows`, reading ends after as many rows or somewhat more. Without `missing`,
+    the words that mean "missing" stay text.
     """
     pa = require_pyarrow()
     read = pa.csv.ReadOptions(**options)
@@ -125,7 +127,7 @@ def parse_csv(
         column_types=types,
         include_columns=columns,
         null_values=MISSING_VALUES,
-        strings_can_be_null=True,
+        strings_can_be_null=missing,
         true_values=[],
         false_values=[],
         decimal_point=decimal,

@@ -14,7 +14,7 @@ from widemargin.tables.formats import MISSING_VALUES, open_data
 
 __all__ = ["Dialect", "find_dialect"]
 
-SAMPLE_BYTES = 2**18  # of the file that are looked at
+SAMPLE_BYTES = 2**18  # of the file that are examined
 SAMPLE_ROWS = 500
 SEPARATORS = ",;\t|"
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -114,7 +114,8 @@ def _lines(data: bytes, encoding: str, path: Path) -> list[str]:
         text = data.decode(name, errors="replace")
     except LookupError:
         raise ArgumentError(
-            Argument("encoding", encoding), " is not known; use utf-8, cp1252 or another of Python's"
+            Argument("encoding", encoding),
+            " is not known; use utf-8, cp1252 or another of Python's",
         ) from None
     lines = text.splitlines()
     if len(data) == SAMPLE_BYTES and len(lines) > 1:

@@ -33,8 +33,8 @@ def read_table(
     ----------
     path : str or path
         The suffix decides the format: .csv, .txt, .data, .tsv, .tab, .parquet, .pq, .arrow,
-        .feather, .ipc, .svm, .svmlight, .libsvm, .dat, .npz.  Text files may be compressed (.gz, .bz2, .xz).  A pipe is copied to a temporary
-        file; without a known suffix it holds CSV.
+        .feather, .ipc, .svm, .svmlight, .libsvm, .dat, .npz.  Text files may be compressed (.gz,
+        .bz2, .xz).  A pipe is copied to a temporary file; without a known suffix it holds CSV.
     target : str, int or None, default=None
         Name of the target column, or its position ("-1" is the last).  With None all columns are
         inputs.  The target of svmlight files is always ``label``; that of archives is ``y``.
@@ -76,7 +76,8 @@ def read_table(
     DataFileError
         If the file cannot be read or holds no table.
     ImportError
-        If pyarrow (for CSV, Parquet and Arrow) or pandas (for text or missing values) is not installed.
+        If pyarrow (for CSV, Parquet and Arrow) or pandas (for text or missing values) is not
+        installed.
 
     Notes
     -----
