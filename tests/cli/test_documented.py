@@ -7,7 +7,6 @@ import pytest
 
 from helpers.command_line import cli
 from widemargin.cli.models import MODELS
-from widemargin.cli.stream import streams
 
 typer = pytest.importorskip("typer")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
@@ -58,6 +57,4 @@ def test_the_models_are_documented_with_their_classes():
     for names, classes, streams in rows:
         pairs = zip(re.findall("`(.+?)`", names), re.findall("`(.+?)`", classes), strict=True)
         documented |= {name: (cls, streams == "yes") for name, cls in pairs}
-    assert documented == {
-        name: (cls.__name__, streams(cls)) for name, cls in MODELS.items()
-    }
+    assert documented == {name: (cls.__name__, streams(cls)) for name, cls in MODELS.items()}

@@ -153,7 +153,10 @@ def test_there_is_one_score_per_class(tmp_path, numbers):
 
 
 REGRESSORS = [name for name, cls in MODELS.items() if is_regressor(cls())]
-QUICK = {"tabular-classifier": ("--set", "effort=0.05"), "tabular-regressor": ("--set", "effort=0.05")}
+QUICK = {
+    "tabular-classifier": ("--set", "effort=0.05"),
+    "tabular-regressor": ("--set", "effort=0.05"),
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -174,8 +177,8 @@ def test_every_model_trains(name, csv, tmp_path):
 def test_regressors_and_classifiers_refuse_the_other_target(mixed, tmp_path):
     options = ("--target", "pay", "-o", tmp_path / "m", "--model", "linear-svr")
     assert "holds text, such as 'high'" in fails("train", mixed, *options)
-    line = fails("train", mixed, *options, "--model", "svv")
-    assert "no model 'svv'; closest: svc" in line
+    line = fails("train", mixed, *options, "--model", "linear-svx")
+    assert "no model 'linear-svx'; closest: linear-sv" in line
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ OPTION_ARGUMENTS = {
     *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
 }
 
+STARTED: float | None = None  # when this process began, by time.perf_counter, if it is known
+
 STANDARD_OUTPUT = Path("/dev/stdout")
 REMEDY = "check the name and the permissions"
 EXPECTED = (ImportError, MemoryError, OSError, ValueError)  # others are bugs

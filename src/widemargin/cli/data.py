@@ -135,6 +135,8 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None, dates: 
         )
     numbers = [name for name in present if name in needed and name not in (text or ())]
     words = [name for name in numbers if frame[name].dtype.kind not in "fiu" and name not in dates]
+    if text is not None:  # the encoder takes single words in columns of numbers for missing
+        words = [name for name in words if not _any_number(frame[name])]
     if words:
         raise DataFileError(
             f"{path}: text in {_columns(words)}, where the model was trained on numbers"
@@ -145,6 +147,12 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None, dates: 
             "fill them in, or train on a table that has missing values there"
         )
     return frame[present]
+
+
+def _any_number(column: Any) -> bool:
+    import pandas
+
+    return bool(pandas.to_numeric(column, errors="coerce").notna().any())
 
 
 def _columns(names: Any) -> str:

@@ -102,6 +102,13 @@ class FileOptions:
         """The arguments of `read_table`."""
         return asdict(self)
 
+    def reading(self) -> Any:
+        """As a search reads: dates stay dates, single words among numbers are missing."""
+        from widemargin.tables.raw import Reading
+
+        parts = (self.separator, self.header, self.encoding, self.decimal)
+        return Reading(*parts, dates=True, mostly=True)
+
     def of_stream(self) -> dict[str, Any]:
         """The arguments of `stream`, which reads UTF-8 text with decimal points."""
         for name in ("separator", "encoding", "decimal"):

@@ -15,6 +15,7 @@ from widemargin.cli.files import (
     DecimalOption,
     EncodingOption,
     FeaturesOption,
+    FileOptions,
     FormatOption,
     HeaderOption,
     IndexBaseOption,
@@ -55,7 +56,6 @@ def inspect(
     from widemargin.easy.inspection import inspect as look
     from widemargin.easy.options import Options
     from widemargin.easy.task import decide_task
-    from widemargin.tables.raw import Reading
 
     path = input_path(data)
     options = Options(
@@ -65,7 +65,7 @@ def inspect(
         format=format,
         index_base=index_base,
         n_features=n_features,
-        reading=Reading(separator, header, encoding, decimal, dates=True),
+        reading=FileOptions(format, separator, header, encoding, decimal).reading(),
     )
     rows = read(options, need_target=False)
     decision = None if rows.y is None else decide_task(rows.y, task)

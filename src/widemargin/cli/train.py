@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from widemargin._runtime.files import is_stream
+from widemargin.cli import console as console_module
 from widemargin.cli.config import ConfigOption
 from widemargin.cli.console import (
     INTERRUPTED_EXIT_CODE,
@@ -72,6 +73,7 @@ class Search:
     time_column: str | None
     drop: list[str]
     keep: list[str]
+    text: list[str]
     holdout: float
     max_rows: int | None
     dry_run: bool
@@ -85,6 +87,7 @@ class Search:
             "--time-column": self.time_column,
             "--drop": self.drop,
             "--keep": self.keep,
+            "--text": self.text,
             "--holdout": self.holdout != 0.2,
             "--max-rows": self.max_rows,
             "--dry-run": self.dry_run,
@@ -161,6 +164,13 @@ def train(
             rich_help_panel=SEARCH,
         ),
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of categories although its values are numbers, such as codes; repeatable.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
     holdout: Annotated[
         float,
         typer.Option(
@@ -229,10 +239,9 @@ def train(
     regression is decided, rows are held out, and a report says what was decided and why. Ctrl-C
     saves the best model so far.
     """
-    started = time.perf_counter()
-    search = Search(
-        task, metric, groups, time_column, drop or [], keep or [], holdout, max_rows, dry_run
-    )
+    started = console_module.STARTED or time.perf_counter()
+    columns = (drop or [], keep or [], text or [])
+    search = Search(task, metric, groups, time_column, *columns, holdout, max_rows, dry_run)
     streaming = Streaming(epochs, classes, statistics, chunk_rows, checkpoint, resume)
     files = FileOptions(format, separator, header, encoding, decimal, index_base)
     data = [input_path(path) for path in data]
@@ -284,7 +293,6 @@ class _Command:
         from widemargin.easy.options import DEFAULT_SECONDS, Options
         from widemargin.easy.preparation import prepare
         from widemargin.easy.run import run
-        from widemargin.tables.raw import Reading
 
         limit = DEFAULT_SECONDS if self.time_limit is None else self.time_limit or None
         report = report_beside(self.output)
@@ -302,6 +310,7 @@ class _Command:
             time_column=search.time_column,
             drop=tuple(search.drop),
             keep=tuple(search.keep),
+            text=tuple(search.text),
             holdout=search.holdout,
             time_limit=limit,
             max_rows=search.max_rows,
@@ -310,9 +319,7 @@ class _Command:
             format=files.format,
             index_base=files.index_base,
             n_features=n_features,
-            reading=Reading(
-                files.separator, files.header, files.encoding, files.decimal, dates=True
-            ),
+            reading=files.reading(),
         )
         clock = Clock(limit, started)
         with stages(quiet=self.quiet, limit=limit) as show:

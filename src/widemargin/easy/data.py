@@ -56,6 +56,8 @@ class Data:
         Arrow columns that are no inputs, by their role: "group", "time".
     order : list of str
         The names of all columns of the file.
+    codes : tuple of str
+        Columns whose numbers are codes of categories.
     """
 
     path: Path
@@ -67,6 +69,7 @@ class Data:
     target: str | None = None
     special: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
+    codes: tuple[str, ...] = ()
     dialect: Dialect | None = None
     index_base: int | None = None
     named: bool = True
@@ -88,9 +91,10 @@ class Data:
                 return X
             return require_pandas("named columns").DataFrame(X, columns=self.names, copy=False)
         index = require_pyarrow().array(rows)
-        return features(
-            [c.take(index) for c in self.columns], self.names, frame=True, path=self.path
-        )
+        columns = [column.take(index) for column in self.columns]
+        frame = features(columns, self.names, frame=True, path=self.path)
+        codes = [name for name in self.codes if name in self.names]
+        return frame.astype(dict.fromkeys(codes, "category")) if codes else frame
 
     def without(self, names: Sequence[str]) -> Self:
         """The data without some columns."""
@@ -131,6 +135,8 @@ def read(options: Options, *, need_target: bool = True) -> Data:
         wanted = [options.target, options.groups, options.time_column, *options.drop]
         known = [*options.reading.known, *(name for name in wanted if name is not None)]
         reading = replace(options.reading, known=known, rows=few)
+        if options.text and not reading.text:
+            reading = replace(reading, text=options.text)
         raw = read_raw(file, kind, reading)
         check_names(raw.names, path)
         data = _of_table(raw, options, need_target)
@@ -173,6 +179,7 @@ def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
             Argument("target"),
             f", for example {', '.join(map(repr, names))}",
         )
+    findings = [_odd(name, *found) for name, found in raw.odd.items()]
     wanted = {"target": options.target, "group": options.groups, "time": options.time_column}
     for role, name in wanted.items():
         if name is not None:
@@ -180,7 +187,7 @@ def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
             if place in places.values():
                 raise DataFileError(f"{path}: column {name!r} cannot have two roles; name another")
             places[role] = place
-    for name in (*options.drop, *options.keep):
+    for name in (*options.drop, *options.keep, *options.text):
         find_column(raw.names, name, path)
     inputs = [i for i in range(len(raw.names)) if i not in places.values()]
     if not inputs:
@@ -190,6 +197,8 @@ def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
         [raw.names[i] for i in inputs],
         columns=[raw.columns[i] for i in inputs],
         order=list(raw.names),
+        codes=tuple(name for name in raw.names if name in options.text),
+        findings=tuple(findings),
         dialect=raw.dialect,
         special={
             role: (raw.names[place], _special(raw, place, role, path))
@@ -198,6 +207,17 @@ def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
         },
     )
     return _with_target(data, raw, places["target"]) if "target" in places else data
+
+
+def _odd(name: str, example: str, count: int) -> Finding:
+    return Finding(
+        "warning",
+        "mixed types",
+        f"{name} holds numbers, and {count:,} other values such as {example!r}, which count as "
+        "missing",
+        f"if its values are categories, use --text {name}",
+        (name,),
+    )
 
 
 def _special(raw: RawTable, place: int, role: str, path: Path) -> np.ndarray:
@@ -268,7 +288,8 @@ def read_like(data: Data, options: Options, path: Path, inputs: Sequence[str]) -
             time_column=None,
             drop=(),
             keep=(),
-            reading=Reading(known=data.order, text=text, dates=True),
+            text=data.codes,
+            reading=Reading(known=data.order, text=text, dates=True, mostly=True),
         )
     )
     if absent := [name for name in inputs if name not in found.names]:

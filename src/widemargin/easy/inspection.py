@@ -197,8 +197,8 @@ def _text_notes(name: str, present: Any, levels: int, count: int) -> tuple[str, 
         finding = Finding(
             "warning",
             "mixed types",
-            f"{name} is taken for categories because of values such as {odd!r}; {share:.0%} of "
-            "its values are numbers",
+            f"{name} is taken for categories because of values such as {odd!r}, although nearly "
+            "all of its values are numbers",
             "replace these values by numbers, or leave them empty",
             (name,),
         )

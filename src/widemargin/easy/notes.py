@@ -147,10 +147,12 @@ def code(options: Options, data: Data, model: Any, dropped: Sequence[str]) -> st
         "",
         f"table = read_table({str(options.data)!r}, target={target!r})",
     ]
-    gone = [name for name in dropped if data.named]
-    inputs = f"table.X.drop(columns={gone!r})" if gone else "table.X"
+    if data.named:
+        lines.insert(0, "import pandas")
+        lines.append("X = pandas.DataFrame(table.X, columns=list(table.feature_names))")
+        lines += [f"X = X.drop(columns={list(dropped)!r})"] if dropped else []
     lines += [
-        f"model = {cls}({', '.join(arguments)}).fit({inputs}, table.y)",
+        f"model = {cls}({', '.join(arguments)}).fit({'X' if data.named else 'table.X'}, table.y)",
         f"save(model, {str(options.output)!r})",
     ]
     return "\n".join(lines)

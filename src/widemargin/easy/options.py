@@ -32,8 +32,9 @@ class Options:
         What is best, a name of scikit-learn or a short form of it.
     groups, time_column : str or None
         The column of groups that stay together; the column whose last rows are held out.
-    drop, keep : tuple of str
-        Columns left out, and columns used although they look like identifiers.
+    drop, keep, text : tuple of str
+        Columns left out, columns used although they look like identifiers, and columns whose
+        numbers are codes of categories.
     holdout : float
         The fraction of the rows that is held out.
     time_limit : float or None
@@ -57,6 +58,7 @@ class Options:
     time_column: str | None = None
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     holdout: float = HELD_OUT
     time_limit: float | None = DEFAULT_SECONDS
     max_rows: int | None = None
@@ -65,7 +67,7 @@ class Options:
     format: str | None = None
     index_base: int | None = None
     n_features: int | None = None
-    reading: Reading = field(default_factory=lambda: Reading(dates=True))
+    reading: Reading = field(default_factory=lambda: Reading(dates=True, mostly=True))
 
     def command(self) -> str:
         """The command that repeats the run."""
@@ -79,6 +81,7 @@ class Options:
             ("--test", self.test),
             *(("--drop", name) for name in self.drop),
             *(("--keep", name) for name in self.keep),
+            *(("--text", name) for name in self.text),
             ("--holdout", None if self.holdout == HELD_OUT else f"{self.holdout:g}"),
             ("--max-rows", self.max_rows),
             ("--format", self.format),

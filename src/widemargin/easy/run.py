@@ -31,6 +31,7 @@ __all__ = ["Outcome", "run"]
 
 INDEX_BASE_ATTRIBUTE = "svmlight_index_base_"  # of models trained on svmlight files
 INTERRUPTED = "interrupted"
+HURRIED_SECONDS = 30.0  # a shorter search judges by one part of the rows, not by folds
 SECONDS_TO_JUDGE = 30.0  # without a limit
 SECONDS_AFTER_INTERRUPT = 3.0
 CLOSING = 0.45  # fraction of the time after the search that is kept for files and the report
@@ -158,7 +159,8 @@ class _Run:
             model.set_params(time_limit=min(limits, default=None), scoring=prepared.metric)
             groups = prepared.data.role("group")
             rows = prepared.rows
-            folds = prepared.split.folds(len(rows), self.options.holdout)
+            hurried = seconds is not None and seconds < HURRIED_SECONDS and groups is None
+            folds = prepared.split.folds(len(rows), self.options.holdout, hurried=hurried)
             X = prepared.data.take(rows)
             model = fit_search(
                 model, X, prepared.y[rows], None if groups is None else groups[rows], folds

@@ -12,6 +12,9 @@ from widemargin.tables.errors import DataFileError
 from widemargin.tables.formats import MISSING_VALUES, read_errors, require_pyarrow
 
 SECONDS_PER_DAY = 86_400
+MOSTLY = 0.9  # fraction of the values that are numbers, for a column of numbers
+LOOKED_AT, LEAST_NUMBERS, LEAST_DIFFERENT = 5_000, 10, 5  # values that decide about it
+NUMBER_PATTERN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def read_parquet(path: Path) -> Any:
@@ -90,6 +93,36 @@ def _parse(text: Any, as_text: bool, decimal: str) -> Any:
         except pa.ArrowInvalid:
             continue
     return text
+
+
+def mostly_numbers(column: Any, decimal: str = ".") -> tuple[Any, str, int] | None:
+    """Text that is nearly always a number as numbers, with one of the other values and their count.
+
+    None if more than a tenth of the values are no numbers, or different numbers are few.
+    """
+    pa = require_pyarrow()
+    compute = pa.compute
+    if not _are_mostly_numbers(column.slice(0, LOOKED_AT), decimal):
+        return None
+    plain = column if decimal == "." else compute.replace_substring(column, decimal, ".")
+    good = compute.fill_null(compute.match_substring_regex(plain, NUMBER_PATTERN), True)
+    if compute.mean(good).as_py() < MOSTLY:
+        return None
+    others = column.filter(compute.invert(good))
+    numbers = compute.if_else(good, plain, pa.scalar(None, plain.type)).cast(pa.float64())
+    example = others[0].as_py() if len(others) else ""
+    return numbers, example, len(others)
+
+
+def _are_mostly_numbers(column: Any, decimal: str) -> bool:
+    compute = require_pyarrow().compute
+    present = column.drop_null()
+    if len(present) < LEAST_NUMBERS:
+        return False
+    plain = present if decimal == "." else compute.replace_substring(present, decimal, ".")
+    good = compute.match_substring_regex(plain, NUMBER_PATTERN)
+    different = compute.count_distinct(present.filter(good)).as_py()
+    return bool(compute.mean(good).as_py() >= MOSTLY and different >= LEAST_DIFFERENT)
 
 
 def _days(column: Any) -> Any:

@@ -1,11 +1,11 @@
 """`read_raw`: all columns of a data file with names, before any of them is input or target."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from widemargin.tables.arrow import clean, read_arrow, read_parquet
+from widemargin.tables.arrow import clean, is_text, mostly_numbers, read_arrow, read_parquet
 from widemargin.tables.csv_file import read_csv
 from widemargin.tables.dialect import Dialect, find_dialect
 from widemargin.tables.errors import DataFileError
@@ -30,6 +30,8 @@ class Reading:
         Whether dates stay dates, rather than days since 1970.
     rows : int or None
         Reading may end after so many rows.
+    mostly : bool
+        Whether a column of text that is nearly always a number is one, with other values missing.
     """
 
     separator: str | None = None
@@ -40,6 +42,7 @@ class Reading:
     known: Sequence[str] = ()
     dates: bool = False
     rows: int | None = None
+    mostly: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +57,15 @@ class RawTable:
         Numbers, booleans, strings or moments.
     dialect : Dialect or None
         How the file is written, if it is CSV.
+    odd : dict of str to (str, int)
+        Of columns of numbers with other values among them, which are missing now: one of these
+        values, and how many there are.
     """
 
     names: list[str]
     columns: list[Any]
     dialect: Dialect | None = None
+    odd: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -112,7 +119,13 @@ def read_raw(path: Path, kind: str, reading: Reading) -> RawTable:
         )
         for column, name in zip(arrow.columns, names, strict=True)
     ]
-    return RawTable(names, columns, dialect)
+    odd = {}
+    for place, name in enumerate(names):
+        if reading.mostly and name not in reading.text and is_text(columns[place]):
+            found = mostly_numbers(columns[place], dialect.decimal if dialect else ".")
+            if found is not None:
+                columns[place], odd[name] = found[0], found[1:]
+    return RawTable(names, columns, dialect, odd)
 
 
 def _names(names: list[str]) -> list[str]:

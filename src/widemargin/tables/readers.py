@@ -106,7 +106,9 @@ def read_table(
             Argument("index_base", index_base), "; use 0, 1 or None (inferred from the file)"
         )
     known = [*(known or ()), *([] if target is None else [str(target)])]
-    reading = Reading(separator, header, encoding, decimal, text_columns or (), known)
+    text = text_columns or ()
+    mostly = text_columns is not None  # the other columns are numbers
+    reading = Reading(separator, header, encoding, decimal, text, known, mostly=mostly)
     with read_errors(path), regular_file(path) as file:
         if kind == "svmlight":
             return read_svmlight(file, target, n_features, index_base)
