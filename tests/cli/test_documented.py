@@ -54,7 +54,7 @@ def test_every_documented_option_exists():
 def test_the_models_are_documented_with_their_classes():
     rows = re.findall(r"^\| (`[a-z-]+`.*?) \| \[(.+?)\]\(\S+\) \| (yes|no) \|$", TEXT, re.MULTILINE)
     documented = {}
-    for names, classes, streams in rows:
+    for names, classes, able in rows:
         pairs = zip(re.findall("`(.+?)`", names), re.findall("`(.+?)`", classes), strict=True)
-        documented |= {name: (cls, streams == "yes") for name, cls in pairs}
+        documented |= {name: (cls, able == "yes") for name, cls in pairs}
     assert documented == {name: (cls.__name__, streams(cls)) for name, cls in MODELS.items()}

@@ -28,6 +28,13 @@ HARDLY_REPEATS = 0.5  # different texts, relative to the rows
 NEARLY_NUMBERS = 0.9
 ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rowid|row)($|[_\W\d])|Id$|ID$|^unnamed")
 LOOKS_LIKE_DATE = re.compile(r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}.*")
+FEW_ALIKE = 3  # findings of a kind that are told one by one
+GROUPED = {
+    "constant": "hold a single value",
+    "missing": f"are missing in more than {MANY_MISSING:.0%} of the rows",
+    "id": "have another value in each row, as identifiers have; they are left out",
+    "text": "hold text that hardly repeats",
+}
 SORTED = 0.98  # fraction of neighbours in order
 
 
@@ -96,9 +103,25 @@ def inspect(
     if data.y is not None and task is not None:
         used = [c for c in columns if c.role == "input" and c.kind != "constant"]
         findings += _leaks(sample, data.y[rows], used, task, deadline)
+    findings = _grouped(findings)
     levels = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda finding: levels[finding.level])
     return Inspection(columns, findings, left_out)
+
+
+def _grouped(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of the same kind about many columns as one."""
+    found: list[Finding] = []
+    for kind, what in GROUPED.items():
+        same = [finding for finding in findings if finding.kind == kind]
+        if len(same) <= FEW_ALIKE:
+            continue
+        names = tuple(name for finding in same for name in finding.columns)
+        shown = ", ".join(names[:FEW_ALIKE])
+        text = f"{len(names):,} columns {what}: {shown}, ..."
+        found.append(Finding(same[0].level, kind, text, same[0].advice, names))
+    gone = {finding.kind for finding in found}
+    return [*(finding for finding in findings if finding.kind not in gone), *found]
 
 
 def _sample(data: Data, rows: np.ndarray) -> Any:
@@ -149,7 +172,7 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
                 "note",
                 "id",
                 f"{name} has another value in each row, as identifiers have; it is left out",
-                f"if it tells something about new rows, use it with --keep {name}",
+                "use --keep NAME if it tells something about new rows",
                 (name,),
             )
         )

@@ -15,7 +15,14 @@ from widemargin.easy.options import Options
 from widemargin.report.record import Column
 from widemargin.tabular import TabularClassifier, TabularRegressor
 
-__all__ = ["certificate_lines", "code", "columns", "facts_of_search", "versions"]
+__all__ = [
+    "certificate_lines",
+    "code",
+    "columns",
+    "facts_of_baseline",
+    "facts_of_search",
+    "versions",
+]
 
 PACKAGES = ("widemargin", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 
@@ -52,8 +59,6 @@ def columns(data: Data, inspection: Inspection, model: Any, dropped: Sequence[st
 
 def facts_of_search(model: Any) -> dict[str, Any]:
     """Leaderboard, members, loss, learning curve and parameters of a tabular model."""
-    if not isinstance(model, (TabularClassifier, TabularRegressor)):
-        return {"parameters": plain(model[-1].get_params(deep=False))}
     trials = [plain(trial) for trial in model.trials_]
     best: dict[int, float] = {}
     for trial in model.trials_:
@@ -76,6 +81,12 @@ def facts_of_search(model: Any) -> dict[str, Any]:
         "parameters": plain(model.get_params(deep=False)),
         "stop_reason": str(model.stop_reason_),
     }
+
+
+def facts_of_baseline(model: Any) -> dict[str, Any]:
+    """What differs if the model is the baseline."""
+    parameters = plain(model[-1].get_params(deep=False))
+    return {"members": (), "certificate": (), "parameters": parameters}
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,13 @@ from widemargin.easy.models import (
     fit_search,
     new_search,
 )
-from widemargin.easy.notes import code, columns, facts_of_search, versions
+from widemargin.easy.notes import (
+    code,
+    columns,
+    facts_of_baseline,
+    facts_of_search,
+    versions,
+)
 from widemargin.easy.options import Options
 from widemargin.easy.preparation import Prepared, Say, prepare
 from widemargin.easy.saved import bounded, remember
@@ -102,7 +108,7 @@ class _Run:
                 self._rescue(baseline, error)
                 raise
             model = baseline if search is None else search
-            self._judge(model, baseline, search is not None)
+            self._judge(model, baseline, search)
             cut_off = flag.is_set()
         if not cut_off:
             self.stages.clear()
@@ -200,15 +206,19 @@ class _Run:
 
     # ----------------------------------------------------------------------- evaluation and files
 
-    def _judge(self, model: Any, baseline: Any, searched: bool) -> None:
+    def _judge(self, model: Any, baseline: Any, search: Any) -> None:
         """Measures the model and the baseline, and writes model and report."""
-        self.record = self._record(model, searched)
+        self.record = self._record(model, search)
         remember(model, self.record)
-        if searched and not is_stream(self.options.output):
+        if search is not None and not is_stream(self.options.output):
             save(model, self.options.output)  # before anything can go wrong or be interrupted
         self.say("measuring the model on held-out rows")
         with self.clock.stage("evaluation"):
             found, base = self._scores(model, baseline)
+        if search is not None and _clearly_better(base, found, self.prepared.task):
+            self._fall_back()
+            model, found = baseline, base
+            self.record = self._record(model, search)
         with self.clock.stage("report"):
             self.record = replace(
                 self.record,
@@ -258,27 +268,40 @@ class _Run:
             )
         )
 
+    def _fall_back(self) -> None:
+        """The baseline is clearly better on the held-out rows, so it is the model."""
+        self.findings.insert(
+            0,
+            Finding(
+                "warning",
+                "baseline",
+                f"the search found nothing as good as the baseline, a {BASELINE}, which is "
+                "therefore the model",
+                "use a longer --time-limit",
+            ),
+        )
+
     def _judgement(self, found: dict[str, Any], base: dict[str, Any]) -> list[Finding]:
-        """A warning if the search was not worth it."""
-        name = "error" if self.prepared.task == "classification" else "rmse"
-        ours, other = (one.get("metrics", {}).get(name) for one in (found, base))
+        """A note if the search was not worth it."""
+        ours, other = (_loss(one, self.prepared.task) for one in (found, base))
         if ours is None or other is None or base is found or ours["value"] <= other["value"]:
             return []
         return [
             Finding(
-                "warning",
-                "no better than the baseline",
-                "the model is not better than the baseline on the held-out rows",
+                "note",
+                "baseline",
+                "the held-out rows do not show that the model is better than the baseline",
                 "use a longer --time-limit, more rows, or other columns",
             )
         ]
 
-    def _record(self, model: Any, searched: bool) -> Record:
+    def _record(self, model: Any, search: Any) -> Record:
         prepared, options = self.prepared, self.options
         data = prepared.data
-        facts = facts_of_search(model)
-        if not searched:
-            facts["stop_reason"] = INTERRUPTED if self.interrupted() else "time_limit"
+        facts = {"stop_reason": INTERRUPTED if self.interrupted() else "time_limit"}
+        facts |= {} if search is None else facts_of_search(search)
+        if model is not search:
+            facts |= facts_of_baseline(model)
         return bounded(
             Record(
                 task=prepared.task,
@@ -288,7 +311,7 @@ class _Run:
                 train_rows=len(prepared.rows),
                 test_rows=0,
                 classes=tuple(str(c) for c in getattr(model, "classes_", ())),
-                decisions=(*prepared.decisions, self._model_decision(model, searched)),
+                decisions=(*prepared.decisions, self._model_decision(model, search)),
                 findings=tuple(self.findings),
                 columns=tuple(columns(data, prepared.inspection, model, prepared.dropped)),
                 versions=versions(),
@@ -300,10 +323,25 @@ class _Run:
             )
         )
 
-    def _model_decision(self, model: Any, searched: bool) -> Decision:
-        if not searched:
-            return Decision("model", BASELINE, "there was no time for a search", "--time-limit")
+    def _model_decision(self, model: Any, search: Any) -> Decision:
+        if model is not search:
+            why = "there was no time for a search" if search is None else "the search is not better"
+            return Decision("model", BASELINE, why, "--time-limit")
         members = len(model.members_)
         value = f"{members} machines combined" if members > 1 else "one machine"
-        why = f"best of {len(model.trials_)} trials on rows that they did not see"
+        tried = len(model.trials_)
+        why = f"of {tried} trial{'s' * (tried != 1)}, on rows that they did not see"
         return Decision("model", value, why, "--model NAME, --set ensemble=false")
+
+
+def _loss(found: dict[str, Any], task: str) -> Any:
+    """The error rate or the root mean squared error, with its interval; None if it is unknown."""
+    return found.get("metrics", {}).get("error" if task == "classification" else "rmse")
+
+
+def _clearly_better(first: dict[str, Any], second: dict[str, Any], task: str) -> bool:
+    """Whether the intervals of the losses do not even touch."""
+    one, other = _loss(first, task), _loss(second, task)
+    if one is None or other is None or one["high"] is None or other["low"] is None:
+        return False
+    return bool(one["high"] < other["low"])
