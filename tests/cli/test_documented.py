@@ -7,6 +7,7 @@ import pytest
 
 from helpers.command_line import cli
 from widemargin.cli.models import MODELS
+from widemargin.cli.stream import streams
 
 typer = pytest.importorskip("typer")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"

@@ -62,6 +62,7 @@ def evaluate(
     files = FileOptions(format, separator, header, encoding, decimal, index_base)
     paths = [model] if compare is None else [model, compare]
     fitted = [_loaded(path) for path in paths]
+    target = target or next(filter(None, map(_target_of, fitted)), None)
     with regular_file(input_path(data)) as file:
         pairs = [_rows(one, file, target, files) for one in fitted]
     found = [
@@ -86,16 +87,19 @@ def _loaded(path: Path) -> Any:
 
 
 def _rows(model: Any, file: Path, target: str | None, files: FileOptions) -> tuple[Any, Any]:
-    from widemargin.easy.saved import record_of
-
-    record = record_of(model)
-    named = getattr(model, "feature_names_in_", None) is not None
-    if target is None and record is not None and named:
-        target = record.target
     X, y = reader_for(model)(file, target, files)
     if y is None:
         raise ValueError(f"{file}: the column of true values is not known; name it with --target")
     return X, as_classes(model, y) if hasattr(model, "classes_") else y
+
+
+def _target_of(model: Any) -> str | None:
+    """The target of the training, if the model remembers it and files have names."""
+    from widemargin.easy.saved import record_of
+
+    record = record_of(model)
+    named = getattr(model, "feature_names_in_", None) is not None
+    return record.target if record is not None and named else None
 
 
 def _evaluated(path: Path, model: Any, X: Any, y: Any) -> dict[str, Any]:

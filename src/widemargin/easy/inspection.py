@@ -215,7 +215,7 @@ def _is_identifier(name: str, present: Any, kind: str, levels: int, count: int) 
 def _text_notes(name: str, present: Any, levels: int, count: int) -> tuple[str, list[Finding]]:
     words = [str(word) for word in present.iloc[:2000]]
     share = np.mean([_is_number(word) for word in words])
-    if share > NEARLY_NUMBERS:
+    if NEARLY_NUMBERS < share < 1:  # with --text, codes of categories are all numbers
         odd = next(word for word in words if not _is_number(word))
         finding = Finding(
             "warning",

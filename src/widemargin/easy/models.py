@@ -60,12 +60,12 @@ def new_search(task: str, settings: Mapping[str, Any]) -> Any:
     return model
 
 
-def fit_search(model: Any, X: Any, y: np.ndarray, groups: np.ndarray | None, folds: Any) -> Any:
+def fit_search(model: Any, X: Any, y: np.ndarray, folds: Any) -> Any:
     """Fits the tabular model; `folds` are rows of X to train on and to judge by, or None."""
     if folds is not None:
         model.set_params(cv=folds)
     with _quiet():
-        model.fit(X, y, groups=groups)
+        model.fit(X, y)
     return model.set_params(cv=None) if folds is not None else model
 
 

@@ -15,7 +15,7 @@ from widemargin.easy.memory import available_bytes, largest_rows
 from widemargin.easy.metric import choose_metric
 from widemargin.easy.models import new_search
 from widemargin.easy.options import DEFAULT_SECONDS, Options
-from widemargin.easy.split import Split, make_split
+from widemargin.easy.split import Split, check_rows, make_split
 from widemargin.easy.task import decide_task, prepared
 from widemargin.report.record import Decision, Finding
 
@@ -59,6 +59,7 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
         data = read(options)
         data = data.without(options.drop) if options.drop and data.named else data
     assert data.y is not None
+    check_rows(data.rows)
     decision = decide_task(data.y, options.task)
     task = decision.value.partition(",")[0]
     y = prepared(data.y, task)

@@ -165,12 +165,15 @@ class _Run:
             model.set_params(time_limit=min(limits, default=None), scoring=prepared.metric)
             groups = prepared.data.role("group")
             rows = prepared.rows
-            hurried = seconds is not None and seconds < HURRIED_SECONDS and groups is None
-            folds = prepared.split.folds(len(rows), self.options.holdout, hurried=hurried)
-            X = prepared.data.take(rows)
-            model = fit_search(
-                model, X, prepared.y[rows], None if groups is None else groups[rows], folds
+            hurried = seconds is not None and seconds < HURRIED_SECONDS
+            folds = prepared.split.folds(
+                len(rows),
+                self.options.holdout,
+                hurried=hurried,
+                groups=None if groups is None else groups[rows],
+                classes=prepared.y[rows] if prepared.task == "classification" else None,
             )
+            model = fit_search(model, prepared.data.take(rows), prepared.y[rows], folds)
         if earlier is not None and earlier.loss_ < model.loss_:
             model = earlier  # the search that was interrupted had found a better one
         self._mark(model)
@@ -298,7 +301,7 @@ class _Run:
     def _record(self, model: Any, search: Any) -> Record:
         prepared, options = self.prepared, self.options
         data = prepared.data
-        facts = {"stop_reason": INTERRUPTED if self.interrupted() else "time_limit"}
+        facts: dict[str, Any] = {"stop_reason": INTERRUPTED if self.interrupted() else "time_limit"}
         facts |= {} if search is None else facts_of_search(search)
         if model is not search:
             facts |= facts_of_baseline(model)

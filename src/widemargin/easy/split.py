@@ -5,15 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit, train_test_split
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    train_test_split,
+)
 
 from widemargin._typing import IntArray
 from widemargin.report.record import Decision
 
-__all__ = ["Split", "make_split"]
+__all__ = ["Split", "check_rows", "make_split"]
 
 MOST_HELD_OUT = 20_000
 FEWEST_ROWS = 10  # of a table that can be divided
+FEWEST_GROUPS = 3  # so that two are left to train and judge trials
+USUAL_FOLDS = 5  # of groups, if there are as many
 FEW_ROWS = 1_000  # that are judged by several folds, also if time is short
 
 
@@ -33,12 +40,22 @@ class Split:
         return self.train[-int(rows) :] if self.ordered else self.train[: int(rows)]
 
     def folds(
-        self, rows: int, holdout: float, *, hurried: bool
+        self,
+        rows: int,
+        holdout: float,
+        *,
+        hurried: bool,
+        groups: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
     ) -> Sequence[tuple[IntArray, IntArray]] | None:
-        """The one fold that trials are judged by if rows are ordered or time is short: the last.
+        """The folds that trials are judged by; None leaves them to the model.
 
-        None leaves the folds to the model.
+        If rows are ordered or time is short there is one, whose last rows judge.
         """
+        if groups is not None:
+            count = min(USUAL_FOLDS, len(np.unique(groups)))
+            splitter = GroupKFold(count) if classes is None else StratifiedGroupKFold(count)
+            return list(splitter.split(groups, classes, groups))
         if not self.ordered and not (hurried and rows >= FEW_ROWS):
             return None
         first = rows - max(1, int(holdout * rows))
@@ -75,11 +92,7 @@ def make_split(
         Decides which rows.
     """
     rows, random = len(y), np.random.RandomState(seed)
-    if rows < FEWEST_ROWS:
-        raise ValueError(
-            f"the table has {rows} row{'s' * (rows != 1)} with a target; at least {FEWEST_ROWS} "
-            "are needed to train a model and to judge it"
-        )
+    check_rows(rows)
     every = np.arange(rows)
     if all_rows:
         order = every if times is None else np.argsort(times, kind="stable")
@@ -106,10 +119,22 @@ def make_split(
     return Split(train, test, decision)
 
 
+def check_rows(rows: int) -> None:
+    """Refuse a table that is too small to be divided."""
+    if rows < FEWEST_ROWS:
+        raise ValueError(
+            f"the table has {rows} row{'s' * (rows != 1)} with a target; at least {FEWEST_ROWS} "
+            "are needed to train a model and to judge it; collect more rows"
+        )
+
+
 def _by_groups(every: IntArray, groups: np.ndarray, count: int, rows: int, random: Any) -> Split:
     found = len(np.unique(groups))
-    if found < 2:
-        raise ValueError("the column of --groups holds one group; at least two are needed")
+    if found < FEWEST_GROUPS:
+        raise ValueError(
+            f"the column of --groups holds {found} group{'s' * (found != 1)}; at least "
+            f"{FEWEST_GROUPS} are needed; leave out --groups, or name another column"
+        )
     splitter = GroupShuffleSplit(1, test_size=count / rows, random_state=random)
     train, test = next(splitter.split(every, groups=groups))
     return Split(
