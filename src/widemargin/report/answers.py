@@ -42,6 +42,7 @@ def answers_of(
         raise ValueError(
             f"y has the shape {targets.shape}; evaluate needs one label per row, at least one row"
         )
+    checked = check_weights(weights, len(targets))
     labels = np.asarray(model.predict(X))
     if labels.shape != targets.shape:
         raise ValueError(
@@ -56,7 +57,6 @@ def answers_of(
     absent: dict[str, str] = {}
     probabilities = _probabilities(model, X, len(known), len(found), len(truth), absent)
     scores = _scores(model, X, len(known), len(truth), absent)
-    checked = check_weights(weights, len(truth))
     used = checked > 0
     return Answers(
         classes=[str(label) for label in found],
@@ -124,7 +124,7 @@ def _check_kinds(codes: dict[Any, int], targets: Any) -> None:
         return
     names = {str(label) for label in codes}
     if any(str(label) in names for label in given):
-        one = next(label for label in given if str(label) in names)
+        one = next(label for label in targets.tolist() if str(label) in names)
         known = next(label for label in codes if str(label) == str(one))
         raise ValueError(
             f"y holds {one!r} ({type(one).__name__}) and the model knows {known!r} "

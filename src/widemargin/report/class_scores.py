@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from widemargin.report.document import Cell, Heading, Part, Plot, Series, Table, Text
+from widemargin.report.document import Heading, Part, Plot, Series, Table, Text
 from widemargin.report.formats import cut, name_of, percent, quoted, shown
 
 __all__ = ["class_parts"]
@@ -61,12 +61,11 @@ def _classes(evaluation: Mapping[str, Any]) -> Table:
         one = every[k]
         recall = None if one["recall"] is None else (one["recall_low"], one["recall_high"])
         f1 = None if one["f1"] is None else (one["f1_low"], one["f1_high"])
-        values = (one["precision"], one["recall"], recall, one["f1"], f1)
-        cells = tuple(Cell(value, "percent") for value in values)
+        cells = (one["precision"], one["recall"], recall, one["f1"], f1)
         rows.append((name_of(one["class"]), *cells, one["support"], one["predicted"]))
     head = [Heading("class", "name"), Heading("precision", "percent"), Heading("recall", "percent")]
-    head += [Heading("95 % interval", "percent"), Heading("F1", "percent")]
-    head += [Heading("95 % interval", "percent")]
+    head += [Heading("95 % interval", "percent"), Heading("F1", "number")]
+    head += [Heading("95 % interval", "number")]
     head += [Heading("rows", "count"), Heading("answers", "count")]
     note = cut(evaluation["n_classes"], MOST_CLASSES, "classes", "largest")
     return Table("Scores of each class", tuple(head), tuple(rows), note)
@@ -82,7 +81,7 @@ def _roc(evaluation: Mapping[str, Any]) -> list[Part]:
         f"The area under the curve of {quoted(worst['class'])} is {shown(worst['area'], 'number')}"
     )
     text += f" (95 % interval: {shown((worst['low'], worst['high']), 'number')})"
-    text += "" if two else ", the smallest of those shown"
+    text += "" if two else ", the smallest of all classes"
     text += ". It is the chance that a row of the class gets a higher score than one of another; "
     text += f"the dashed line is guessing. {_left_out(evaluation)}"
     series = tuple(
@@ -106,7 +105,7 @@ def _roc(evaluation: Mapping[str, Any]) -> list[Part]:
 def _left_out(evaluation: Mapping[str, Any]) -> str:
     left = evaluation.get("curves_left_out", 0)
     total = left + len(evaluation["roc"])
-    return cut(total, total - left, "classes", "largest")
+    return cut(total, total - left, "classes", "least well separated")
 
 
 def _precision(evaluation: Mapping[str, Any]) -> list[Part]:
@@ -144,6 +143,9 @@ def _calibration(found: Mapping[str, Any]) -> list[Part]:
         f"that is true. The mean distance (ECE) is {percent(found['ece'])}. In {inside} of "
         f"{len(bins)} bins the prediction is inside the 95 % interval of what was observed."
     )
+    least = min(one["predicted"] for one in bins)
+    span = (0.0 if least < 0.4 else round(least - 0.15, 1), 1.0)
+    span = (min(span[0], *(int(10 * one["low"]) / 10 for one in bins)), 1.0)
     series = Series(
         "observed",
         tuple(one["predicted"] for one in bins),
@@ -160,8 +162,8 @@ def _calibration(found: Mapping[str, Any]) -> list[Part]:
             "observed share",
             (series,),
             diagonal=True,
-            x_range=(0.0, 1.0),
-            y_range=(0.0, 1.0),
+            x_range=span,
+            y_range=span,
         )
     ]
 

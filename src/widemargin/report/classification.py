@@ -7,44 +7,38 @@ import numpy as np
 from widemargin._typing import FloatArray
 from widemargin.report.answers import Answers
 from widemargin.report.bins import calibration_bins, histogram
+from widemargin.report.counts import MOST_SCORED, Counts
 from widemargin.report.intervals import (
     Measure,
     Resamples,
-    effective,
-    f1_interval,
     mean_of_independent,
-    precision_interval,
     proportion,
-    share_interval,
+    wider,
 )
-from widemargin.report.ranking import Ranking, rank
+from widemargin.report.rankings import NO_SCORE, curves_of, ranking_measures, rankings_of
 
-__all__ = ["MOST_CLASSES", "MOST_CURVES", "scores_of_classifier"]
+__all__ = ["MOST_CLASSES", "scores_of_classifier"]
 
 MOST_CLASSES = 20  # of the confusion matrix
-MOST_SCORED = 200  # classes with scores of their own
-MOST_CURVES = 6
-ONE_SIDE = "the rows hold one class only"
-NO_SCORE = "the model gives neither probabilities nor one score per class"
 
 
 def scores_of_classifier(answers: Answers, seed: int) -> dict[str, Any]:
     """Everything of `evaluate` that is about classes."""
     absent = dict(answers.absent)
-    counts = _Counts(answers)
+    counts = Counts(answers)
     resamples = Resamples(len(answers.truth), seed)
-    rankings = _rankings(answers, absent)
+    rankings = rankings_of(answers, counts, absent)
     found: dict[str, Any] = {"classes": answers.classes[:MOST_SCORED]}
     found["n_classes"] = len(answers.classes)
     found["metrics"] = {
         **_label_measures(answers, counts, resamples),
-        **_ranking_measures(answers, rankings, counts),
+        **ranking_measures(answers, rankings, counts),
         **_probability_measures(answers, resamples),
     }
     found["confusion"] = _confusion(answers, counts)
     found["per_class"] = counts.table()
-    if rankings:
-        found |= _curves(answers, rankings, counts)
+    if rankings.each:
+        found |= curves_of(answers, rankings, counts)
     if answers.probabilities is not None:
         found["calibration"] = _calibration(answers)
     margins = _margins(answers)
@@ -53,71 +47,20 @@ def scores_of_classifier(answers: Answers, seed: int) -> dict[str, Any]:
     else:
         found["margins"] = margins
     found["absent"] = absent
+    found["notes"] = []
+    if rankings.left_out:
+        ranked, total = len(rankings.each), len(rankings.each) + rankings.left_out
+        text = f"AUC is the mean of the {ranked:,} largest of {total:,} classes"
+        found["notes"].append(text)
     strange = int(np.sum(answers.truth >= answers.known))
     if strange:
         names = ", ".join(answers.classes[answers.known :][:5])
-        found["notes"] = [f"{strange:,} rows are of classes that the model does not know: {names}"]
+        text = f"{strange:,} rows are of classes that the model does not know: {names}"
+        found["notes"].append(text)
     return found
 
 
-class _Counts:
-    """Weights of rows by class and by prediction."""
-
-    def __init__(self, answers: Answers) -> None:
-        self.classes, count = answers.classes, len(answers.classes)
-        self.right_rows = answers.truth == answers.predicted
-        weights = answers.weights
-        self.support = np.bincount(answers.truth, weights, count)
-        self.predicted = np.bincount(answers.predicted, weights, count)
-        self.right = np.bincount(answers.truth, weights * self.right_rows, count)
-        self.present = self.support > 0
-        self.scale = effective(weights) / float(weights.sum())  # rows per unit of weight
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.recall = np.where(self.present, self.right / self.support, np.nan)
-            self.precision = np.where(self.predicted > 0, self.right / self.predicted, np.nan)
-            both = self.support + self.predicted
-            self.f1 = np.where(both > 0, 2 * self.right / both, np.nan)
-        self.order = np.argsort(-self.support, kind="stable")  # the largest classes first
-
-    def recall_bounds(self) -> list[tuple[float, float]]:
-        rows = self.support * self.scale
-        return [
-            share_interval(self.recall[k], rows[k]) if self.present[k] else (0.0, 1.0)
-            for k in range(len(rows))
-        ]
-
-    def f1_bounds(self) -> list[tuple[float, float]]:
-        wrong = self.support + self.predicted - 2 * self.right
-        return [
-            f1_interval(float(right), float(miss), self.scale)
-            for right, miss in zip(self.right, wrong, strict=True)
-        ]
-
-    def table(self) -> list[dict[str, Any]]:
-        """Scores of the largest classes, in the order of the classes."""
-        recall, f1 = self.recall_bounds(), self.f1_bounds()
-        return [
-            {
-                "class": self.classes[k],
-                "precision": _number(self.precision[k]),
-                "recall": _number(self.recall[k]),
-                "recall_low": recall[k][0],
-                "recall_high": recall[k][1],
-                "f1": _number(self.f1[k]),
-                "f1_low": f1[k][0],
-                "f1_high": f1[k][1],
-                "support": float(self.support[k]),
-                "predicted": float(self.predicted[k]),
-            }
-            for k in sorted(self.order[:MOST_SCORED])
-        ]
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _label_measures(answers: Answers, counts: _Counts, resamples: Resamples) -> dict[str, Measure]:
+def _label_measures(answers: Answers, counts: Counts, resamples: Resamples) -> dict[str, Measure]:
     """Measures of the predicted labels."""
     found = {
         "error": proportion(~counts.right_rows, answers.weights),
@@ -146,69 +89,13 @@ def _label_measures(answers: Answers, counts: _Counts, resamples: Resamples) -> 
     # Wrong rows count in two classes, which a bootstrap sees; it sees nothing if no row is wrong.
     drawn = resamples.bounds(_mean_where_known(f1[:, some]))
     apart = mean_of_independent(counts.f1[some], pairs[:, 0], pairs[:, 1])
-    found["f1"] = Measure.of(np.mean(counts.f1[some]), _wider(drawn, apart), "bootstrap")
+    found["f1"] = Measure.of(np.mean(counts.f1[some]), wider(drawn, apart), "bootstrap")
     return found
 
 
 def _mean_where_known(values: FloatArray) -> FloatArray:
     known = np.isfinite(values)
     return np.asarray(np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
-
-
-def _wider(one: tuple[float | None, float | None], other: tuple[float, float]) -> Any:
-    if one[0] is None or one[1] is None:
-        return other
-    return max(0.0, min(one[0], other[0])), min(1.0, max(one[1], other[1]))
-
-
-def _rankings(answers: Answers, absent: dict[str, str]) -> dict[int, Ranking]:
-    """One ranking per class that has rows, and rows of other classes; of two classes, one."""
-    scores = answers.probabilities if answers.probabilities is not None else answers.scores
-    reason = ""
-    if scores is None:
-        reason = NO_SCORE
-    elif len(np.unique(answers.truth)) < 2:
-        reason = ONE_SIDE
-    if reason or scores is None:
-        absent["roc"] = absent["pr"] = reason
-        return {}
-    if len(answers.classes) == 2:
-        column = scores if scores.ndim == 1 else scores[:, 1]
-        return {1: rank(column, answers.truth == 1, answers.weights)}
-    if scores.ndim == 1:  # rows of a third class, and one score for two
-        absent["roc"] = absent["pr"] = "one score cannot rank three classes"
-        return {}
-    found = {}
-    for k in range(min(answers.known, scores.shape[1])):
-        positive = answers.truth == k
-        if positive.any():
-            found[k] = rank(scores[:, k], positive, answers.weights)
-    return found
-
-
-def _ranking_measures(
-    answers: Answers, rankings: dict[int, Ranking], counts: _Counts
-) -> dict[str, Measure]:
-    if not rankings:
-        return {}
-    if len(answers.classes) == 2:
-        only = rankings[1]
-        average, positive = only.average_precision, counts.support[1] * counts.scale
-        return {
-            "auc": Measure.of(only.area, only.bounds, "score interval"),
-            "average_precision": Measure.of(
-                average, precision_interval(average, float(positive)), "logit interval"
-            ),
-        }
-    areas = np.array([one.area for one in rankings.values()])
-    influence = np.mean([one.influence for one in rankings.values()], axis=0)
-    rows = effective(answers.weights)
-    spread = np.sqrt(np.average(influence**2, weights=answers.weights) / rows)
-    pairs = np.array([one.bounds for one in rankings.values()])
-    apart = mean_of_independent(areas, pairs[:, 0], pairs[:, 1])
-    mean = float(areas.mean())
-    drawn = (mean - 1.96 * float(spread), mean + 1.96 * float(spread))
-    return {"auc": Measure.of(mean, _wider(drawn, apart), "influence of rows")}
 
 
 def _probability_measures(answers: Answers, resamples: Resamples) -> dict[str, Measure]:
@@ -229,7 +116,7 @@ def _probability_measures(answers: Answers, resamples: Resamples) -> dict[str, M
     }
 
 
-def _confusion(answers: Answers, counts: _Counts) -> dict[str, Any]:
+def _confusion(answers: Answers, counts: Counts) -> dict[str, Any]:
     """Counts of the largest classes; others are one more row and column if classes are cut."""
     total = len(answers.classes)
     kept = np.sort(counts.order[:MOST_CLASSES])
@@ -249,21 +136,6 @@ def _confusion(answers: Answers, counts: _Counts) -> dict[str, Any]:
 
 def _count(value: float) -> float | int:
     return int(value) if value == int(value) else round(float(value), 4)
-
-
-def _curves(answers: Answers, rankings: dict[int, Ranking], counts: _Counts) -> dict[str, Any]:
-    kept = [k for k in counts.order if k in rankings][:MOST_CURVES]
-    roc, pr = [], []
-    for k in kept:
-        one, name = rankings[int(k)], answers.classes[int(k)]
-        bounds = {"low": one.bounds[0], "high": one.bounds[1]}
-        roc.append({"class": name, "area": one.area, **bounds, **one.roc()})
-        share = float(counts.support[k] / counts.support.sum())
-        pr.append(
-            {"class": name, "average": one.average_precision, "share": share}
-            | one.precision_recall()
-        )
-    return {"roc": roc, "pr": pr, "curves_left_out": len(rankings) - len(kept)}
 
 
 def _calibration(answers: Answers) -> dict[str, Any]:

@@ -54,7 +54,8 @@ def _findings(record: Record) -> list[Part]:
             names = ", ".join(quoted(name) for name in one.columns[:MOST_NAMES])
             more = len(one.columns) - MOST_NAMES
             text += f" Columns: {names}{f' and {more:,} more' if more > 0 else ''}."
-        text += f" {_ended(name_of(one.advice, 400))}" if one.advice else ""
+        advice = name_of(one.advice, 400)
+        text += f" {_ended(advice[0].upper() + advice[1:])}" if advice else ""
         parts.append(Text(text, one.level if one.level in LEVELS else "note"))
     said = cut(len(ordered), MOST_FINDINGS, "findings", "most severe")
     return [*parts, Text(said, "note")] if said else parts

@@ -7,6 +7,7 @@ shown. Texts may hold names from files, which `formats.quoted` marks.
 from dataclasses import dataclass
 
 __all__ = [
+    "NUMBERS",
     "Cell",
     "Code",
     "Document",
@@ -22,6 +23,8 @@ __all__ = [
     "Text",
     "Value",
 ]
+
+NUMBERS = ("number", "count", "percent", "seconds")  # forms of numbers; others are kinds of text
 
 #: A pair is an interval.
 Plain = str | int | float | bool | tuple[float, float] | None

@@ -1,7 +1,7 @@
 """`evaluate`: what a model is worth on rows that it was not trained on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,26 +9,28 @@ import numpy as np
 from widemargin._typing import ArrayLike
 from widemargin.report.answers import answers_of
 from widemargin.report.classification import scores_of_classifier
-from widemargin.report.intervals import CONFIDENCE, Measure
+from widemargin.report.intervals import CONFIDENCE
 from widemargin.report.regression import scores_of_regressor
 
 __all__ = ["METRICS", "Metric", "evaluate"]
 
-#: Of each metric: what it is called, how it is shown, which direction is better.
-METRICS: Mapping[str, "Metric"]
 
-
+@dataclass(frozen=True)
 class Metric:
     """What a metric is called, how it is shown, and which direction is better."""
 
-    def __init__(self, label: str, form: str, better: str, many: str = "") -> None:
-        self.label = label
-        self.form = form  # "percent" or "number"
-        self.better = better  # "lower", "higher" or "" (a value of its own is right)
-        self.many = many or label  # the label if there are more than two classes
+    label: str
+    form: str  # "percent" or "number"
+    better: str  # "lower", "higher" or "" (a value of its own is right)
+    mean: str = ""  # the label if there are more than two classes, if it is another
+
+    @property
+    def many(self) -> str:
+        """What it is called if there are more than two classes."""
+        return self.mean or self.label
 
 
-METRICS = {
+METRICS: Mapping[str, Metric] = {
     "error": Metric("error rate", "percent", "lower"),
     "accuracy": Metric("accuracy", "percent", "higher"),
     "balanced_accuracy": Metric("balanced accuracy", "percent", "higher"),
@@ -110,11 +112,6 @@ def evaluate(
         rows = len(np.asarray(y)) if weights is None else int(np.sum(weights > 0))
     else:
         raise ValueError(f"task={task!r} must be 'classification' or 'regression'")
-    metrics = {name: _measure(name, one) for name, one in found.pop("metrics").items()}
+    metrics = {name: asdict(one) for name, one in found.pop("metrics").items()}
     head = {"task": task, "rows": rows, "weighted": weights is not None, "confidence": CONFIDENCE}
     return {**head, "metrics": metrics, "notes": [], **found}
-
-
-def _measure(name: str, measure: Measure) -> dict[str, Any]:
-    assert name in METRICS
-    return asdict(measure)

@@ -1,9 +1,22 @@
 """How names and numbers of a report are written: the same in every rendering."""
 
+import math
+
 from widemargin._runtime.text import visible
 from widemargin.report.document import Cell, Value
 
-__all__ = ["cut", "name_of", "number", "percent", "pieces", "quoted", "seconds", "shown"]
+__all__ = [
+    "cut",
+    "interval",
+    "name_of",
+    "number",
+    "percent",
+    "pieces",
+    "plural",
+    "quoted",
+    "seconds",
+    "shown",
+]
 
 LONGEST_NAME = 60
 OPEN, CLOSE = "\x02", "\x03"  # around names within texts: `visible` leaves no others
@@ -62,14 +75,49 @@ def percent(share: float) -> str:
     Examples
     --------
     >>> percent(0.131), percent(0.0234), percent(0.9998), percent(1.0), percent(0.0)
-    ('13.1 %', '2.34 %', '99.98 %', '100 %', '0 %')
+    ('13.1 %', '2.3 %', '99.980 %', '100 %', '0 %')
     """
-    rest = min(abs(share), abs(1.0 - share))
-    if rest == 0.0:
-        return f"{100 * share:.0f} %"
-    decimals = next((d for d in (1, 2, 3) if 100 * rest >= 10.0 ** (2 - d)), 4)
-    text = f"{100 * share:.{decimals}f}"
-    return f"{text.rstrip('0').rstrip('.') if decimals > 1 else text} %"
+    return f"{100 * share:.{_decimals(share)}f} %"
+
+
+def _decimals(share: float) -> int:
+    """How many decimals the percentage of a share is shown with."""
+    rest = 100 * min(abs(share), abs(1.0 - share))
+    if rest < 1e-9:
+        return 0
+    return next((d for d in (1, 2, 3) if rest >= 10.0 ** (1 - d)), 4)
+
+
+def interval(low: float, high: float, form: str = "number") -> str:
+    """An interval, with as many digits as its width deserves.
+
+    Examples
+    --------
+    >>> interval(0.0994, 0.1952, "percent"), interval(0.882, 0.99944, "percent")
+    ('9.9 to 19.5 %', '88.2 to 99.9 %')
+    >>> interval(7.8e-5, 0.1257), interval(52.061, 61.818), interval(1e9, 1.2e9)
+    ('0.000 to 0.126', '52.1 to 61.8', '1,000,000,000 to 1,200,000,000')
+    """
+    factor, unit = (100.0, " %") if form == "percent" else (1.0, "")
+    low, high = factor * low, factor * high
+    width = high - low
+    if not 1e-6 < width < 1e12:
+        return f"{low:.4g} to {high:.4g}{unit}"
+    decimals = max(0, 2 - round(math.log10(width)))
+    if unit:
+        decimals = max(1, decimals - 1)
+    return f"{low:,.{decimals}f} to {high:,.{decimals}f}{unit}"
+
+
+def plural(count: int, what: str) -> str:
+    """How many there are.
+
+    Examples
+    --------
+    >>> plural(1, "warning"), plural(2, "warning")
+    ('1 warning', '2 warnings')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def seconds(value: float) -> str:
@@ -95,9 +143,7 @@ def shown(value: Value, form: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | list):
-        low, high = value
-        unit = " %" if form == "percent" else ""
-        return f"{shown(low, form).removesuffix(unit)} to {shown(high, form)}"
+        return interval(float(value[0]), float(value[1]), form)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if form == "percent":

@@ -20,6 +20,7 @@ __all__ = [
     "CONFIDENCE",
     "Measure",
     "Resamples",
+    "Z",
     "area_interval",
     "effective",
     "f1_interval",
@@ -28,6 +29,7 @@ __all__ = [
     "precision_interval",
     "proportion",
     "share_interval",
+    "wider",
 ]
 
 CONFIDENCE = 0.95
@@ -143,6 +145,13 @@ def mean_of_independent(
     below = np.sqrt(np.sum(np.square(values - lows))) / count
     above = np.sqrt(np.sum(np.square(highs - values))) / count
     return mean - float(below), mean + float(above)
+
+
+def wider(one: Bounds, other: tuple[float, float]) -> tuple[float, float]:
+    """The bounds within 0 and 1 that hold both intervals."""
+    if one[0] is None or one[1] is None:
+        return other
+    return max(0.0, min(one[0], other[0])), min(1.0, max(one[1], other[1]))
 
 
 def median_interval(values: FloatArray, weights: FloatArray) -> Measure:

@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.report.document import Fact, Facts, Heading, Part, Section, Table, Text
-from widemargin.report.formats import cut, name_of, percent, quoted, shown
+from widemargin.report.formats import cut, name_of, percent, plural, quoted, shown
 from widemargin.report.record import Record
 
 __all__ = ["decisions", "headline"]
 
 MOST_DECISIONS = 60
+MAIN = {  # the metric of the headline, its form, and what it says
+    "classification": ("error", "percent", "{} of its answers are wrong"),
+    "regression": ("mae", "number", "its answers are off by {} in the mean"),
+}
 STOPPED = {
     "time_limit": "The search stopped at its time limit; with more time the model may be better.",
     "interrupted": "The search was interrupted; the model is the best that was found until then.",
@@ -24,9 +28,7 @@ def headline(record: Record) -> Section:
         what += f" ({len(record.classes):,} classes)"
     what += f" from {inputs:,} columns" if inputs else ""
     what += f" of {quoted(record.file)}. "
-    measured = _classification if record.task == "classification" else _regression
-    sentences = measured(record) if record.evaluation else "It was not measured on held-out rows."
-    parts: list[Part] = [Text(what + sentences, "lead")]
+    parts: list[Part] = [Text(what + _measured(record), "lead")]
     if record.evaluation:
         parts.append(Facts(_facts(record)))
         parts.append(_verdict(record))
@@ -35,41 +37,30 @@ def headline(record: Record) -> Section:
     errors = sum(finding.level == "error" for finding in record.findings)
     warnings = sum(finding.level == "warning" for finding in record.findings)
     if errors or warnings:
-        counts = [f"{errors} errors"] * bool(errors) + [f"{warnings} warnings"] * bool(warnings)
+        counts = [plural(errors, "error")] * bool(errors)
+        counts += [plural(warnings, "warning")] * bool(warnings)
         text = f"The data gave {' and '.join(counts)}: see “The data” below before you rely on it."
         parts.append(Text(text, "error" if errors else "warning"))
     return Section("summary", "Summary", tuple(parts))
 
 
-def _classification(record: Record) -> str:
-    rows, error = record.evaluation["rows"], record.evaluation["metrics"]["error"]
-    text = (
-        f"On {rows:,} rows that it had not seen, {percent(error['value'])} of its answers are "
-        f"wrong{_between(error, 'percent')}."
-    )
-    baseline = _metric(record.baseline, "error")
+def _measured(record: Record) -> str:
+    """How often the answers are wrong, or how far off they are, and the baseline's."""
+    if not record.evaluation:
+        return "It was not measured on held-out rows."
+    name, form, wrong = MAIN[record.task]
+    error, baseline = _metric(record.evaluation, name), _metric(record.baseline, name)
+    if error is None:
+        return ""
+    text = f"On {plural(record.evaluation['rows'], 'row')} that it had not seen, "
+    text += f"{wrong.format(shown(error['value'], form))}{_between(error, form)}."
     if baseline is not None:
-        text += f" The baseline{_baseline(record)} is wrong in {percent(baseline['value'])}."
-    return text
-
-
-def _regression(record: Record) -> str:
-    rows, error = record.evaluation["rows"], record.evaluation["metrics"]["mae"]
-    text = (
-        f"On {rows:,} rows that it had not seen, its answers are off by "
-        f"{shown(error['value'], 'number')} in the mean{_between(error, 'number')}."
-    )
-    baseline = _metric(record.baseline, "mae")
-    if baseline is not None:
-        text += f" The baseline{_baseline(record)} is off by {shown(baseline['value'], 'number')}."
+        other = f" ({name_of(record.baseline_name)})" if record.baseline_name else ""
+        text += f" The error of the baseline{other} is {shown(baseline['value'], form)}."
     r2 = _metric(record.evaluation, "r2")
     if r2 is not None and r2["value"] > 0:
         text += f" The model explains {percent(r2['value'])} of the variance of the target."
     return text
-
-
-def _baseline(record: Record) -> str:
-    return f" ({name_of(record.baseline_name)})" if record.baseline_name else ""
 
 
 def _between(metric: Mapping[str, Any], form: str) -> str:
@@ -111,7 +102,7 @@ def _facts(record: Record) -> tuple[Fact, ...]:
 
 def _verdict(record: Record) -> Text:
     """Whether the model beats the baseline beyond chance."""
-    name = "error" if record.task == "classification" else "mae"
+    name = MAIN[record.task][0]
     ours, other = _metric(record.evaluation, name), _metric(record.baseline, name)
     if ours is None or other is None:
         return Text("No baseline was measured, so there is nothing to compare the error with.")
@@ -144,9 +135,9 @@ def decisions(record: Record) -> Section:
         Table(
             "Decisions",
             (
-                Heading("what"),
+                Heading("what", "name"),
                 Heading("decided"),
-                Heading("because"),
+                Heading("because", "long"),
                 Heading("to choose otherwise", "code"),
             ),
             rows,

@@ -31,7 +31,7 @@ h1 { font-size: 1.75rem; line-height: 1.25; margin: .5rem 0 1rem }
 h2 { border-top: 1px solid var(--line); padding-top: 1.5rem; margin-top: 2.5rem;
   font-size: 1.35rem }
 a { color: var(--blue) }
-table { border-collapse: collapse; width: 100%; font-size: .9375rem }
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .9375rem }
 caption { text-align: left; font-weight: 600; padding: .25rem 0 }
 th, td { text-align: left; padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; unicode-bidi: isolate }
@@ -39,7 +39,11 @@ thead th { color: var(--soft); font-weight: 600; vertical-align: bottom }
 tbody th { font-weight: 500 }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 thead th.n { white-space: normal }
+td.name { white-space: nowrap } .code { min-width: 11rem } .long { min-width: 15rem }
 .scroll { overflow-x: auto; margin: 1rem 0 }
+@media (max-width: 40rem) { tbody th { position: sticky; left: 0; background: var(--back);
+  min-width: 9rem; max-width: 45vw } td { min-width: 4rem }
+  caption { position: sticky; left: 0; max-width: calc(100vw - 2rem) } }
 .yes { color: var(--yes) } .no { color: var(--no) } .other { color: var(--other) }
 .small { font-size: .875rem; color: var(--soft) }
 figure { margin: 1rem 0 }

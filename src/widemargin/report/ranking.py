@@ -20,31 +20,25 @@ MOST_POINTS = 100
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a score says of one class."""
+    """What a score says of one class; curves have at most 100 points."""
 
-    false: FloatArray  # false positive rate, from 0 to 1, one step per different score
-    true: FloatArray  # true positive rate: recall
-    precision: FloatArray  # of the rows up to that step
     area: float
-    average_precision: float
-    influence: FloatArray  # of each row on the area
     bounds: tuple[float, float]  # of the area
-
-    def roc(self) -> dict[str, list[float]]:
-        """At most 100 points of the curve, evenly along it."""
-        kept = _evenly(self.false + self.true)
-        return {"fpr": _rounded(self.false[kept]), "tpr": _rounded(self.true[kept])}
-
-    def precision_recall(self) -> dict[str, list[float]]:
-        """At most 100 points of the curve, evenly in recall."""
-        kept = _evenly(self.true)
-        kept = kept[kept > 0]  # without any row there is no precision
-        found = {"recall": _rounded(self.true[kept])}
-        return found | {"precision": _rounded(self.precision[kept])}
+    average_precision: float
+    roc: dict[str, list[float]]  # "fpr", "tpr"
+    precision_recall: dict[str, list[float]]  # "recall", "precision"
 
 
-def rank(scores: FloatArray, positive: Any, weights: FloatArray) -> Ranking:
-    """Ranks rows by their scores; both sides need at least one row of positive weight."""
+def rank(scores: FloatArray, positive: Any, weights: FloatArray) -> tuple[Ranking, FloatArray]:
+    """Ranks rows by their scores; both sides need at least one row of positive weight.
+
+    Returns
+    -------
+    Ranking
+        The curves and areas.
+    ndarray of shape (n_rows,)
+        The influence of each row on the area.
+    """
     values, position = np.unique(-scores, return_inverse=True)
     hits = np.bincount(position, weights * positive, len(values))
     misses = np.bincount(position, weights * ~positive, len(values))
@@ -61,9 +55,28 @@ def rank(scores: FloatArray, positive: Any, weights: FloatArray) -> Ranking:
     influence = np.where(
         positive, (of_hit[position] - area) / share, (of_miss[position] - area) / (1.0 - share)
     )
-    bounds = area_interval(area, effective(weights[positive]), effective(weights[~positive]))
-    average = float(np.sum(np.diff(true) * precision[1:]))
-    return Ranking(false, true, precision, area, min(average, 1.0), influence, bounds)
+    found = Ranking(
+        area,
+        area_interval(area, effective(weights[positive]), effective(weights[~positive])),
+        min(1.0, float(np.sum(np.diff(true) * precision[1:]))),
+        _roc(false, true),
+        _precision_recall(true, precision),
+    )
+    return found, influence
+
+
+def _roc(false: FloatArray, true: FloatArray) -> dict[str, list[float]]:
+    """The points are even along the curve."""
+    kept = _evenly(false + true)
+    return {"fpr": _rounded(false[kept]), "tpr": _rounded(true[kept])}
+
+
+def _precision_recall(true: FloatArray, precision: FloatArray) -> dict[str, list[float]]:
+    """The points are even in recall, up to the first step that finds the whole class."""
+    full = int(np.searchsorted(true, 1.0 - 1e-12)) + 1
+    kept = _evenly(true[:full])
+    kept = kept[kept > 0]  # without any row there is no precision
+    return {"recall": _rounded(true[kept]), "precision": _rounded(precision[kept])}
 
 
 def _evenly(positions: FloatArray) -> Any:

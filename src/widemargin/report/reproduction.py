@@ -6,12 +6,13 @@ from typing import Any
 from widemargin._runtime.text import visible
 from widemargin.analysis.report import FAILS, HOLDS, INAPPLICABLE, MARKS
 from widemargin.report.document import Code, Heading, Part, Section, Table, Text
-from widemargin.report.formats import cut, name_of, number
+from widemargin.report.formats import cut, name_of, number, percent, plural, quoted
 from widemargin.report.record import Record
 
 __all__ = ["certificate", "reproduction"]
 
-MOST_LINES = 80
+MOST_MACHINES = 8
+MOST_LINES = 30
 MOST_PARAMETERS = 80
 LONGEST_CODE = 20_000
 MEANINGS = {
@@ -42,26 +43,33 @@ def certificate(record: Record) -> Section:
     if not lines:
         text = "No certificate: the model has no machine whose optimality can be checked."
         return Section("certificate", title, (Text(text, "note"),))
-    parts: list[Part] = [Text(_exactness(lines)), *_failures(lines)]
-    named = any(one.get("member") for one in lines)
+    parts: list[Part] = [Text(_exactness(lines)), *_share(record, lines), *_failures(lines)]
+    members = list(dict.fromkeys(str(one.get("member") or "") for one in lines))
+    for member in members[:MOST_MACHINES]:
+        own = [one for one in lines if str(one.get("member") or "") == member]
+        parts.append(_certificate_of(member, own))
+    said = cut(len(members), MOST_MACHINES, "machines")
+    if left_out:
+        said += f" {plural(left_out, 'line')} that say nothing about these machines left out."
+    if said:
+        parts.append(Text(said.strip(), "note"))
+    names = [name for name in MEANINGS if any(one.get("name") == name for one in lines)]
+    if names:
+        meanings = tuple((name, MEANINGS[name]) for name in names)
+        head_of = (Heading("line"), Heading("meaning", "long"))
+        parts.append(Table("What the lines mean", head_of, meanings))
+    return Section("certificate", title, tuple(parts))
+
+
+def _certificate_of(member: str, lines: list[Mapping[str, Any]]) -> Table:
     rows = []
     for one in lines[:MOST_LINES]:
         status = str(one.get("status", ""))
-        member = (name_of(one.get("member", ""), 80),) if named else ()
-        name, found = name_of(one.get("name", "")), name_of(one.get("text", ""), 300)
-        rows.append((name, *member, f"{MARKS.get(status, '')} {name_of(status)}".strip(), found))
-    head = [Heading("line"), *([Heading("machine")] if named else []), Heading("status")]
-    said = cut(len(lines), MOST_LINES, "lines")
-    if left_out:
-        said = f"{said} {left_out:,} lines that do not apply to these machines are left out."
-    table = Table("Certificate", (*head, Heading("found")), tuple(rows), said.strip())
-    names = [name for name in MEANINGS if any(one.get("name") == name for one in lines)]
-    parts.append(table)
-    if names:
-        meanings = tuple((name, MEANINGS[name]) for name in names)
-        head_of = (Heading("line"), Heading("meaning"))
-        parts.append(Table("What the lines mean", head_of, meanings))
-    return Section("certificate", title, tuple(parts))
+        mark = f"{MARKS.get(status, '')} {name_of(status)}".strip()
+        rows.append((name_of(one.get("name", "")), mark, name_of(one.get("text", ""), 300)))
+    head = (Heading("line"), Heading("status", "name"), Heading("found", "long"))
+    title = f"Certificate of {name_of(member, 120)}" if member else "Certificate"
+    return Table(title, head, tuple(rows), cut(len(lines), MOST_LINES, "lines"))
 
 
 def _exactness(lines: list[Mapping[str, Any]]) -> str:
@@ -88,6 +96,21 @@ def _exactness(lines: list[Mapping[str, Any]]) -> str:
         share = max(max(gap, 0.0) / abs(primal) for gap, primal in gaps)
         text += f" The duality gap is at most {number(share)} of the cost that was minimised."
     return text
+
+
+def _share(record: Record, lines: list[Mapping[str, Any]]) -> list[Part]:
+    """How much of the final model the certificates are about."""
+    about = {one.get("member") for one in lines}
+    weights = {str(one.get("description")): float(one.get("weight") or 0) for one in record.members}
+    rest = {name: weight for name, weight in weights.items() if name not in about}
+    if not rest or not about & weights.keys():
+        return []
+    names = ", ".join(quoted(name) for name in list(rest)[:MOST_MACHINES])
+    text = (
+        f"Certificates are about {percent(1.0 - sum(rest.values()))} of the final model. The rest "
+        f"({names}) has no problem with one best answer, as networks, or kept no certificate."
+    )
+    return [Text(text)]
 
 
 def _value(line: Mapping[str, Any], name: str) -> float | None:
@@ -132,7 +155,7 @@ def reproduction(record: Record) -> Section:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, bool | int) or (isinstance(value, float) and abs(value) < float("inf")):
+    if isinstance(value, bool | int | float):
         return value
     return "none" if value is None else name_of(value, 200)
 

@@ -1,5 +1,6 @@
 """The part of a report about held-out rows: the measures, then what the task adds."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from widemargin.report.class_scores import class_parts
@@ -11,6 +12,8 @@ from widemargin.report.value_scores import value_parts
 
 __all__ = ["scores"]
 
+FEW_ROWS, FEW_WRONG = 50, 10
+LOSSES = ("log_loss", "brier", "rmse", "mae")
 DIRECTIONS = {"lower": "lower is better", "higher": "higher is better", "": "see below"}
 ABSENT = {
     "probabilities": "log loss, Brier score and calibration",
@@ -41,6 +44,21 @@ def scores(record: Record) -> Section:
     return Section("scores", title, tuple(parts))
 
 
+def _caution(evaluation: Mapping[str, Any]) -> str:
+    """Which intervals may be too short, because a bootstrap sees only what is in the rows."""
+    metrics, rows = evaluation["metrics"], int(evaluation["rows"])
+    losses = [METRICS[name].label for name in LOSSES if name in metrics]
+    error = metrics.get("error")
+    few = "The rows are few" if rows < FEW_ROWS else ""
+    if error is not None and error["value"] * rows < FEW_WRONG:
+        few = "Few answers are wrong"
+    return (
+        f"{few}: the intervals of {' and '.join(losses)} may be too short."
+        if few and losses
+        else ""
+    )
+
+
 def _measures(record: Record) -> Table:
     evaluation, others = record.evaluation, record.baseline.get("metrics", {})
     rows = []
@@ -48,7 +66,8 @@ def _measures(record: Record) -> Table:
         known = METRICS.get(name)
         if known is None:
             continue
-        label = known.many if evaluation.get("n_classes", 2) > 2 else known.label
+        many = evaluation.get("n_classes", 2) > 2
+        label = known.many if many else known.label
         interval = None if found["low"] is None else (found["low"], found["high"])
         cells: list[Any] = [label, Cell(found["value"], known.form), Cell(interval, known.form)]
         if others:
@@ -60,6 +79,8 @@ def _measures(record: Record) -> Table:
     head += [Heading("baseline", "number")] if others else []
     weighted = "Rows count by their weights. " if evaluation.get("weighted") else ""
     few = any(found["low"] is None for found in evaluation["metrics"].values())
-    note = f"{weighted}{'Some intervals are missing: the rows are too few.' if few else ''}"
+    note = weighted + ("Some intervals are missing: the rows are too few. " if few else "")
+    if not few:
+        note += _caution(evaluation)
     count = f"{evaluation['rows']:,} held-out rows"
-    return Table(f"Measures on {count}", (*head, Heading("")), tuple(rows), note.strip())
+    return Table(f"Measures on {count}", (*head, Heading("", "name")), tuple(rows), note.strip())

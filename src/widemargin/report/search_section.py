@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from widemargin.report.document import Heading, Part, Plot, Section, Series, Table, Text, Value
-from widemargin.report.formats import cut, name_of, number
+from widemargin.report.formats import cut, name_of, number, plural
 from widemargin.report.record import Record
 
 __all__ = ["leaderboard", "learning_curve"]
 
-MOST_TRIALS = 40
+MOST_TRIALS = 20
 MOST_MEMBERS = 25
 COLUMNS = {  # key: heading and form
     "model": ("model", "text"),
@@ -46,7 +46,7 @@ def leaderboard(record: Record) -> Section:
 
 
 def _words(record: Record, name: str, trials: int) -> str:
-    text = f"{trials:,} trials, judged by the {name} of rows that the machine had not seen"
+    text = f"{plural(trials, 'trial')}, judged by the {name} of rows that the machine had not seen"
     text += " (lower is better). First those trained on most rows; trials on few rows only choose "
     text += "what is worth more time."
     value = record.loss.get("value")
@@ -57,17 +57,14 @@ def _words(record: Record, name: str, trials: int) -> str:
 
 def _at(trial: Mapping[str, Any], key: str) -> float:
     value = trial.get(key)
-    known = isinstance(value, int | float) and value == value
-    return float(value) if known and value is not None else float("inf" if key == "loss" else 0)
+    if isinstance(value, int | float):
+        return float(value)
+    return float("inf") if key == "loss" else 0.0
 
 
 def _cell(value: Any) -> Value:
-    """A number or a name; what is no finite number is left empty."""
-    if isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else None
-    return None if value is None else name_of(value, 120)
+    """A number or a name."""
+    return value if isinstance(value, bool | int | float | None) else name_of(value, 120)
 
 
 def _constant(key: str, loss: float) -> Value:
@@ -92,7 +89,8 @@ def _members(record: Record) -> Table:
 
 def learning_curve(record: Record) -> Section:
     """What the loss was with fewer rows."""
-    points = sorted(record.learning_curve, key=lambda one: one["rows"])
+    known = [one for one in record.learning_curve if one["loss"] is not None]
+    points = sorted(known, key=lambda one: one["rows"])
     if len(points) < 2:
         text = "No learning curve: the model was trained on one number of rows only."
         return Section("learning-curve", "Would more rows help?", (Text(text, "note"),))
@@ -113,7 +111,7 @@ def learning_curve(record: Record) -> Section:
     plot = Plot(
         "lines",
         "Loss against training rows",
-        text,
+        f"The {name} of unseen rows after training on more and more rows.",
         "training rows",
         name,
         (Series(name, rows, losses),),

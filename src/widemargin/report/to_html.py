@@ -4,6 +4,7 @@ from itertools import count
 
 from widemargin.report.build import build
 from widemargin.report.document import (
+    NUMBERS,
     Code,
     Document,
     Facts,
@@ -27,7 +28,7 @@ STYLE = (
     """
 nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem }
 .lead { font-size: 1.15rem }
-.name { font-weight: 600 }
+bdi.name { font-weight: 600 }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .75rem;
   margin: 1rem 0 }
 .facts div { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
@@ -44,7 +45,11 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px
 code { font-family: ui-monospace, monospace; font-size: .9em }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
   gap: 0 2rem }
+h3 { font-size: 1.0625rem; margin: 1.25rem 0 .5rem }
+code span { white-space: nowrap }
+summary { cursor: pointer; font-weight: 600; padding: .5rem 0 }
 .matrix td { text-align: right; padding: .3rem .5rem; white-space: nowrap }
+.matrix .z { color: var(--soft) }
 """
     + "".join(
         f".h{k} {{ background: rgba(var(--heat), {k * 0.06:.2f}) }}\n"
@@ -53,8 +58,9 @@ code { font-family: ui-monospace, monospace; font-size: .9em }
     )
     + PLOT_STYLE
 )
+TEXTS = ("long", "code", "name")
+FOLDED = 25  # tables with more rows are opened by a click
 PREFIXES = {"warning": "Warning.", "error": "Error."}
-NUMBERS = ("number", "count", "percent", "seconds")
 
 
 def render_html(record: Record) -> str:
@@ -143,16 +149,21 @@ def _table(part: Table) -> str:
             for row in part.rows
         ]
     note = f"<p class='small'>{escape(part.note)}</p>" if part.note else ""
-    return table(head, rows, part.title, "matrix" if part.shaded else "") + note
+    found = table(head, rows, part.title, "matrix" if part.shaded else "") + note
+    if len(rows) <= FOLDED:
+        return found
+    title = f"{escape(part.title)} ({len(rows):,} rows)"
+    return f"<details><summary>{title}</summary>{found}</details>"
 
 
 def _kind(heading: Heading) -> str:
-    return "n" if heading.form in NUMBERS else ""
+    return "n" if heading.form in NUMBERS else heading.form if heading.form in TEXTS else ""
 
 
 def _cell(value: Value, heading: Heading) -> Cell:
     text = escape(shown(value, heading.form))
     if heading.form == "code" and text:
+        text = " ".join(f"<span>{word}</span>" for word in text.split())  # lines break between
         text = f"<code>{text}</code>"
     return text, _kind(heading)
 
@@ -165,5 +176,5 @@ def _shaded(row: tuple[Value, ...], part: Table, place: int) -> list[Cell]:
     for k, value in enumerate(row[1:]):
         level = min(9, int(numbers[k] / total * 9.999)) or int(numbers[k] > 0)
         shade = f"{'h' if k == place else 'm'}{level}" if level else ""
-        cells.append((escape(shown(value, "count")), shade))
+        cells.append((escape(shown(value, "count")), shade or "z"))
     return cells

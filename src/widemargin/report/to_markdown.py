@@ -3,7 +3,17 @@
 import re
 
 from widemargin.report.build import build
-from widemargin.report.document import Code, Document, Facts, Part, Plot, Table, Text, Value
+from widemargin.report.document import (
+    NUMBERS,
+    Code,
+    Document,
+    Facts,
+    Part,
+    Plot,
+    Table,
+    Text,
+    Value,
+)
 from widemargin.report.formats import cut, pieces, shown
 from widemargin.report.record import Record
 
@@ -76,9 +86,7 @@ def _fact(fact: object) -> str:
 
 def _table(table: Table) -> str:
     head = [escaped(heading.name) for heading in table.columns]
-    rules = [
-        "---" if heading.form in ("text", "name", "code") else "---:" for heading in table.columns
-    ]
+    rules = ["---:" if heading.form in NUMBERS else "---" for heading in table.columns]
     rows = [
         [_cell(value, heading.form) for value, heading in zip(row, table.columns, strict=True)]
         for row in table.rows
