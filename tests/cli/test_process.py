@@ -5,7 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.command_line import MARGIN, run
@@ -91,6 +94,46 @@ def test_interrupted_training_saves_the_model(csv, tmp_path):
     summary = json.loads(stdout)
     assert summary["stop_reason"] == "interrupted"
     assert load(model).n_iter_ == summary["epochs"] >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
+def test_interrupted_search_saves_the_best_model_so_far(tmp_path):
+    data, model = tmp_path / "d.csv", tmp_path / "m.safetensors"
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 6))
+    frame = pd.DataFrame(X, columns=[*"abcdef"]).assign(y=(X[:, 0] * X[:, 1] > X[:, 2]) + 0)
+    frame.to_csv(data, index=False)
+    train = ["train", data, "--target", "y", "-o", model]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "widemargin", *map(str, train), "--time-limit", "0", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        while not model.exists():  # the baseline
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    assert f"interrupted: the model as it stands was saved to {model}; --resume" in stderr
+    assert json.loads(stdout)["stop_reason"] == "interrupted"
+    assert set(load(model).predict(frame.drop(columns="y"))) == {0, 1}
+    assert (tmp_path / "m.html").is_file()
+    assert (tmp_path / "m.safetensors.run").is_dir()
+    done = run_process(*train, "--resume", "--set", "effort=0.05")
+    assert done.returncode == 1
+    assert "with other options" in done.stderr
+    done = run_process(*train, "--resume", "--time-limit", "9")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "m.safetensors.run").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
