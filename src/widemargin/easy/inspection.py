@@ -10,9 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from widemargin.easy.data import Data
-from widemargin.easy.leakage import predicts_alone
+from widemargin.easy.table_findings import (
+    MANY_MISSING,
+    duplicates,
+    grouped,
+    leaks,
+    rare_classes,
+    time_order,
+)
 from widemargin.report.record import Column, Finding
-from widemargin.tables.arrow import is_text
 from widemargin.tables.formats import require_pandas, require_pyarrow
 from widemargin.tables.frames import open_table
 from widemargin.tables.values import kind_of
@@ -21,21 +27,10 @@ __all__ = ["Inspection", "inspect"]
 
 SAMPLE_ROWS = 20_000
 MOST_COLUMNS = 2_000  # that are examined one by one
-MANY_MISSING = 0.5
-SMALL_CLASS, TINY_CLASS = 0.15, 5  # fraction of the rows, rows
-DUPLICATES = 0.01
 HARDLY_REPEATS = 0.5  # different texts, relative to the rows
 NEARLY_NUMBERS = 0.9
 ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rowid|row)($|[_\W\d])|Id$|ID$|^unnamed")
 LOOKS_LIKE_DATE = re.compile(r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}.*")
-FEW_ALIKE = 3  # findings of a kind that are told one by one
-GROUPED = {
-    "constant": "hold a single value",
-    "missing": f"are missing in more than {MANY_MISSING:.0%} of the rows",
-    "id": "have another value in each row, as identifiers have; they are left out",
-    "text": "hold text that hardly repeats",
-}
-SORTED = 0.98  # fraction of neighbours in order
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +75,7 @@ def inspect(
         rows = np.sort(random.choice(data.rows, SAMPLE_ROWS, replace=False))
     findings = list(data.findings)
     if data.y is not None and task == "classification":
-        findings += _classes(data.y, data.target)
+        findings += rare_classes(data.y, data.target)
     sample = _sample(data, rows)
     columns: list[Column] = []
     for name in list(sample.columns)[:MOST_COLUMNS]:
@@ -98,30 +93,15 @@ def inspect(
                 "leave columns out with --drop",
             )
         )
-    findings += _duplicates(sample, None if data.y is None else data.y[rows])
-    findings += _time_order(data, columns)
+    findings += duplicates(sample, None if data.y is None else data.y[rows])
+    findings += time_order(data, columns)
     if data.y is not None and task is not None:
         used = [c for c in columns if c.role == "input" and c.kind != "constant"]
-        findings += _leaks(sample, data.y[rows], used, task, deadline)
-    findings = _grouped(findings)
+        findings += leaks(sample, data.y[rows], used, task, deadline)
+    findings = grouped(findings)
     levels = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda finding: levels[finding.level])
     return Inspection(columns, findings, left_out)
-
-
-def _grouped(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings of the same kind about many columns as one."""
-    found: list[Finding] = []
-    for kind, what in GROUPED.items():
-        same = [finding for finding in findings if finding.kind == kind]
-        if len(same) <= FEW_ALIKE:
-            continue
-        names = tuple(name for finding in same for name in finding.columns)
-        shown = ", ".join(names[:FEW_ALIKE])
-        text = f"{len(names):,} columns {what}: {shown}, ..."
-        found.append(Finding(same[0].level, kind, text, same[0].advice, names))
-    gone = {finding.kind for finding in found}
-    return [*(finding for finding in findings if finding.kind not in gone), *found]
 
 
 def _sample(data: Data, rows: np.ndarray) -> Any:
@@ -255,105 +235,3 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _classes(y: np.ndarray, name: str | None) -> list[Finding]:
-    values, counts = np.unique(y, return_counts=True)
-    target = (str(name),)
-    rare = values[counts < TINY_CLASS]
-    if len(rare):
-        shown = ", ".join(map(str, rare[:5])) + (", ..." if len(rare) > 5 else "")
-        return [
-            Finding(
-                "warning",
-                "rare classes",
-                f"{len(rare)} of {len(values)} classes have fewer than {TINY_CLASS} rows: {shown}",
-                "find more rows of them, or join them with other classes",
-                target,
-            )
-        ]
-    share = counts.min() / counts.sum()
-    if len(values) == 2 and share < SMALL_CLASS:
-        return [
-            Finding(
-                "note",
-                "imbalance",
-                f"only {share:.1%} of the rows are of the class {values[counts.argmin()]}",
-                "look at its precision and recall, not at the error; --metric balanced_accuracy, "
-                "f1 or average_precision chooses for them",
-                target,
-            )
-        ]
-    return []
-
-
-def _duplicates(sample: Any, y: np.ndarray | None) -> list[Finding]:
-    pandas = require_pandas("reports on columns")
-    hashes = pandas.util.hash_pandas_object(sample, index=False).to_numpy()
-    _, codes, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    repeated = counts[codes] > 1
-    share = float(1.0 - len(counts) / len(hashes))
-    if share < DUPLICATES:
-        return []
-    text = f"{share:.1%} of the rows have the same inputs as an earlier row"
-    if y is not None:
-        frame = pandas.DataFrame({"code": codes[repeated], "y": y[repeated]})
-        differ = float((frame.groupby("code")["y"].nunique() > 1).mean())
-        text += f"; in {differ:.0%} of such sets the target differs"
-    return [
-        Finding(
-            "note",
-            "duplicates",
-            text,
-            "if they are the same case recorded twice, remove them, or keep the rows of a case "
-            "together with --groups: otherwise the held-out error is too low",
-        )
-    ]
-
-
-def _time_order(data: Data, columns: Sequence[Column]) -> list[Finding]:
-    dates = [c.name for c in columns if c.kind == "date"]
-    if data.columns is None or not dates or "time" in data.special:
-        return []
-    for name in dates:
-        column = data.columns[data.names.index(name)]
-        if is_text(column):
-            continue
-        moments = column.drop_null().cast(require_pyarrow().int64()).to_numpy()
-        if len(moments) < 20:
-            continue
-        order = float(np.mean(np.diff(moments) >= 0))
-        in_order = order > SORTED and moments[0] < moments[-1]
-        what = "rows are sorted by" if in_order else "rows have dates in"
-        return [
-            Finding(
-                "warning" if in_order else "note",
-                "time order",
-                f"{what} {name}, but held-out rows are drawn at random: the model is judged by "
-                "rows between those that it has seen",
-                f"if it shall predict the future, hold out the last rows: --time-column {name}",
-                (name,),
-            )
-        ]
-    return []
-
-
-def _leaks(
-    sample: Any, y: np.ndarray, columns: Sequence[Column], task: str, deadline: float
-) -> list[Finding]:
-    found = []
-    for column in columns:
-        if time.perf_counter() > deadline:
-            break
-        if predicts_alone(sample[column.name], y, task):
-            found.append(
-                Finding(
-                    "warning",
-                    "leakage",
-                    f"{column.name} alone predicts the target almost perfectly",
-                    "check whether it is known when predictions are made; if not, "
-                    f"--drop {column.name}",
-                    (column.name,),
-                )
-            )
-    return found
