@@ -21,14 +21,18 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from widemargin._runtime.files import check_target, is_stream
+from widemargin._runtime.text import visible
 
 INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ended
 
 # Arguments of Python functions that are options of the same name here.
 OPTION_ARGUMENTS = {
-    *("target", "format", "index_base", "n_features"),
+    *("target", "format", "index_base", "n_features", "separator", "encoding", "decimal"),
+    *("task", "metric"),
     *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
 }
+
+STARTED: float | None = None  # when this process began, by time.perf_counter, if it is known
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 REMEDY = "check the name and the permissions"
@@ -95,8 +99,8 @@ def _message(error: BaseException) -> str:
 
 def as_option(argument: Any) -> str:
     """How the command line spells an `Argument` of a message."""
-    if argument.name == "header" and argument.value is False:
-        return "--no-header"
+    if argument.name == "header":
+        return "--header" if argument.value else "--no-header"
     if argument.name not in OPTION_ARGUMENTS:
         return str(argument)
     option = f"--{argument.name.replace('_', '-')}"
@@ -110,19 +114,6 @@ def as_option(argument: Any) -> str:
 def say(message: str, style: str = "") -> None:
     """Print one line to standard error, wrapped between words on a terminal."""
     err.print(visible(message), style=style, soft_wrap=not err.is_terminal)
-
-
-def visible(text: str) -> str:
-    """The text with control characters, also those that reverse the direction, as escapes.
-
-    Examples
-    --------
-    >>> print(visible("a\x1b[2Jb\u202e"))
-    a\\x1b[2Jb\\u202e
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(value: Any) -> None:

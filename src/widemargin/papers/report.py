@@ -1,48 +1,20 @@
 """One HTML page over all results: published, here, best here. It needs no network."""
 
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 
 from widemargin.papers.item import NOT_COMPARABLE, NOT_REACHED, REACHED, Item, Line
 from widemargin.papers.running import Record
+from widemargin.report.formats import number
+from widemargin.report.page import Cell, escape, page, table
 
-__all__ = ["number", "write_report"]
+__all__ = ["write_report"]
 
 MARKS = {REACHED: "✓", NOT_REACHED: "✗", NOT_COMPARABLE: "–", "": ""}
 CLASSES = {REACHED: "yes", NOT_REACHED: "no", NOT_COMPARABLE: "other", "": ""}
 STYLE = """
-:root { color-scheme: light dark; --line: #8884; --yes: #1a7f37; --no: #cf222e; --other: #6e7781 }
-@media (prefers-color-scheme: dark) { :root { --yes: #3fb950; --no: #ff7b72; --other: #9198a1 } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem }
-h2 { border-top: 1px solid var(--line); padding-top: 1.5rem; margin-top: 2.5rem }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: top }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-.scroll { overflow-x: auto }
-.yes { color: var(--yes) } .no { color: var(--no) } .other { color: var(--other) }
-.small { font-size: .875rem; color: var(--other) }
-figure { margin: 1rem 0 } figure div { background: #fff; border-radius: 4px; padding: .5rem }
-svg { display: block; width: 100%; height: auto; max-width: 45rem; margin: 0 auto }
+figure div { background: #fff; border-radius: 4px; padding: .5rem }
 """
-
-
-def number(value: float | None, spread: float | None = None) -> str:
-    """A number for a reader, with its spread.
-
-    Examples
-    --------
-    >>> number(283301.0), number(7.3), number(0.0001234), number(7.31, 0.05), number(None)
-    ('283,301', '7.3', '0.000123', '7.31 ± 0.05', '')
-    """
-    if value is None:
-        return ""
-    whole = value == round(value) and abs(value) < 1e12
-    text = f"{value:,.0f}" if whole and abs(value) >= 1000 else f"{value:.3g}"
-    if not whole and abs(value) >= 100:
-        text = f"{value:,.1f}"
-    return text if spread is None else f"{text} ± {spread:.2g}"
 
 
 def write_report(items: Mapping[str, Item], records: Mapping[str, Record], path: Path) -> None:
@@ -60,9 +32,6 @@ def write_report(items: Mapping[str, Item], records: Mapping[str, Record], path:
     known = [(item, records[key]) for key, item in items.items() if key in records]
     missing = [key for key in items if key not in records]
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        "<meta name=viewport content='width=device-width, initial-scale=1'>",
-        f"<title>Published and measured</title><style>{STYLE}</style>",
         "<h1>Published and measured</h1>",
         "<p>The tables and figures of five documents on large-margin learning, run again. "
         "An <em>error</em> is reached if ours is at most the published one, a <em>value</em> "
@@ -72,7 +41,7 @@ def write_report(items: Mapping[str, Item], records: Mapping[str, Record], path:
     ]
     if missing:
         parts.append(f"<h2>Not run</h2><p>{escape(', '.join(missing))}</p>")
-    path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+    path.write_text(page("Published and measured", "\n".join(parts), STYLE), encoding="utf-8")
 
 
 def _summary(known: list[tuple[Item, Record]]) -> str:
@@ -80,12 +49,16 @@ def _summary(known: list[tuple[Item, Record]]) -> str:
     for item, record in known:
         verdict = item.verdict(record.measured)
         rows.append(
-            f"<tr><td><a href='#{escape(item.id)}'>{escape(item.id)}</a><td>{escape(item.title)}"
-            f"<td>{item.kind}<td class={CLASSES[verdict]}>{MARKS[verdict]} {verdict}"
-            f"<td class=n>{record.seconds:,.1f}"
+            [
+                (f"<a href='#{escape(item.id)}'>{escape(item.id)}</a>", ""),
+                (escape(item.title), ""),
+                (item.kind, ""),
+                (f"{MARKS[verdict]} {verdict}", CLASSES[verdict]),
+                (f"{record.seconds:,.1f}", "n"),
+            ]
         )
-    head = "<tr><th>id<th>title<th>kind<th>verdict<th class=n>seconds"
-    return f"<div class=scroll><table>{head}{''.join(rows)}</table></div>"
+    head = [("id", ""), ("title", ""), ("kind", ""), ("verdict", ""), ("seconds", "n")]
+    return table(head, rows)
 
 
 def _section(item: Item, record: Record) -> str:
@@ -112,16 +85,19 @@ def _table(item: Item, lines: list[Line]) -> str:
     numbers = any(line.published is not None for line in lines)
     best = any(line.best is not None for line in lines)
     unit = f", {escape(item.unit)}" if item.unit else ""
-    head = f"<tr><th>{'<th class=n>published' if numbers else ''}<th class=n>here{unit}"
-    head += f"{'<th class=n>best here' if best else ''}<th>verdict"
-    rows = []
-    for line in lines:
-        setting = f" <span class=small>{escape(line.setting)}</span>" if line.setting else ""
-        cells = f"<td>{escape(line.name)}{setting}"
-        cells += f"<td class=n>{number(line.published)}" if numbers else ""
-        cells += f"<td class=n>{number(line.here, line.spread)}"
-        cells += f"<td class=n>{number(line.best)}" if best else ""
-        reason = f" <span class=small>{escape(line.reason)}</span>" if line.reason else ""
-        verdict = f"{MARKS[line.verdict]} {line.verdict}".strip()
-        rows.append(f"<tr>{cells}<td class='{CLASSES[line.verdict]}'>{verdict}{reason}")
-    return f"<div class=scroll><table>{head}{''.join(rows)}</table></div>"
+    head: list[Cell] = [("", ""), *([("published", "n")] if numbers else [])]
+    head += [(f"here{unit}", "n"), *([("best here", "n")] if best else []), ("verdict", "")]
+    return table(head, [_row(line, numbers, best) for line in lines])
+
+
+def _row(line: Line, numbers: bool, best: bool) -> list[Cell]:
+    setting = f" <span class=small>{escape(line.setting)}</span>" if line.setting else ""
+    reason = f" <span class=small>{escape(line.reason)}</span>" if line.reason else ""
+    verdict = f"{MARKS[line.verdict]} {line.verdict}".strip()
+    return [
+        (f"{escape(line.name)}{setting}", ""),
+        *([(number(line.published), "n")] if numbers else []),
+        (number(line.here, line.spread), "n"),
+        *([(number(line.best), "n")] if best else []),
+        (f"{verdict}{reason}", CLASSES[line.verdict]),
+    ]

@@ -79,6 +79,7 @@ class Record:
     command: str = ""  # that repeats the run
     code: str = ""  # the same in Python
     stop_reason: str = ""
+    baseline_name: str = ""  # what the baseline answers: "always '<=50K'"
     format: int = FORMAT
 
     def to_dict(self) -> dict[str, Any]:
