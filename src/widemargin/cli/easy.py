@@ -14,6 +14,7 @@ from widemargin._runtime.files import is_stream
 from widemargin._runtime.text import visible
 from widemargin.cli.console import err, number, print_facts
 from widemargin.cli.files import FORMATS
+from widemargin.progress import Step, progress_bar
 
 MOST_DECISIONS, MOST_FINDINGS, MOST_KINDS = 6, 6, 4
 SUFFIXES = (".gz", ".bz2", ".xz")
@@ -42,7 +43,7 @@ def report_beside(output: Path) -> Path | None:
 
 @contextmanager
 def stages(*, quiet: bool, limit: float | None) -> Iterator[Any]:
-    """Function that shows which stage begins, on a terminal with the time."""
+    """Function that shows which stage begins; on a terminal with the time and its fits."""
     if quiet or not err.is_terminal:
         yield lambda _: None
         return
@@ -50,12 +51,21 @@ def stages(*, quiet: bool, limit: float | None) -> Iterator[Any]:
     columns += [BarColumn(20)] if limit else []
     with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as bars:
         task = bars.add_task("starting", total=limit)
-        begun = time.perf_counter()
+        stage, begun = "", time.perf_counter()
 
-        def show(text: str) -> None:
+        def draw(text: str) -> None:
             bars.update(task, description=visible(text), completed=time.perf_counter() - begun)
 
-        yield show
+        def show(text: str) -> None:
+            nonlocal stage
+            stage = text
+            draw(text)
+
+        def report(step: Step) -> None:
+            draw(stage if step.finished else f"{stage}: {step.words}")
+
+        with progress_bar(report):
+            yield show
 
 
 def plan_of(prepared: Any, clock: Any) -> dict[str, Any]:
