@@ -41,9 +41,7 @@ PUBLISHED = (
 
 def figure_source() -> str:
     """What README's figure shows, and the commands that make it."""
-    measured = (
-        "`python -m benchmarks.tables --tables forest-20000 --slow --name tables-forest`, then "
-    )
+    measured = "`python -m benchmarks.tables --tables forest-20000 --name tables-forest`, then "
     drawn = "`python -m benchmarks.figure`"
     if not (number_tables.FOLDER / "tables-forest.json").exists():
         measured = ""
