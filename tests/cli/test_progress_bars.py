@@ -1,6 +1,7 @@
 """Bars on the terminal of the command line."""
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from widemargin.cli import easy, progress
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 Y = (X[:, 0] > 0) * 1
+CLOCK = SimpleNamespace(limit=60.0, elapsed=1.0)
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_a_fit_has_a_bar_and_its_own_output_stays_on_the_terminal(terminal, caps
 def test_quiet_has_no_bar(terminal):
     with progress.progress_bar(SVC(), quiet=True):
         SVC().fit(X, Y)
-    with easy.stages(quiet=True, limit=None) as show:
+    with easy.stages(CLOCK, quiet=True) as show:
         show("searching")
         SVC().fit(X, Y)
     assert terminal.getvalue() == ""
@@ -59,11 +61,11 @@ def test_stages_show_the_fits_that_they_consist_of(terminal, monkeypatch):
         def add_task(self, text, total):
             return 0
 
-        def update(self, task, *, description, completed):
+        def update(self, task, *, description):
             drawn.append(description)
 
     monkeypatch.setattr(easy, "Progress", Bars)
-    with easy.stages(quiet=False, limit=60.0) as show:
+    with easy.stages(CLOCK, quiet=False) as show:
         show("a \x1b[2J stage")
         MarginPerceptron(max_iter=2, tol=None).fit(X, Y)
     first, one, two, last = drawn

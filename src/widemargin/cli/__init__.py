@@ -5,6 +5,9 @@ Results go to standard output, everything else to standard error.  With ``--json
 is one JSON document.
 """
 
+import inspect as inspection
+from collections.abc import Callable
+
 import typer
 
 from widemargin.cli.console import Commands
@@ -26,11 +29,19 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+def _help(command: Callable[..., None]) -> str:
+    """The docstring of a command, one line per paragraph: the terminal wraps it."""
+    paragraphs = inspection.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
 app.callback()(version)
-app.command()(train)
+app.command(help=_help(train))(train)
 app.command("easy", help="The same as train, which searches for the best model without --model.")(
     train
 )
 for command in (predict, evaluate, inspect, report, convert, info, demo):
-    app.command()(command)
+    app.command(help=_help(command))(command)
 app.add_typer(papers, name="papers")

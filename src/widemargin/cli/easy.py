@@ -1,14 +1,15 @@
 """`widemargin train` without `--model`: the run from a data file to a judged model."""
 
 import shlex
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
+from rich.progress_bar import ProgressBar
+from rich.text import Text
 
 from widemargin._runtime.files import is_stream
 from widemargin._runtime.text import visible
@@ -19,6 +20,7 @@ from widemargin.progress import Step, progress_bar
 MOST_DECISIONS, MOST_FINDINGS, MOST_KINDS = 6, 6, 4
 SUFFIXES = (".gz", ".bz2", ".xz")
 MODEL_SUFFIX, REPORT_SUFFIX = ".safetensors", ".html"
+TOLD = ("id", "constant")  # kinds of findings that decisions or columns tell too
 METRICS = {
     "classification": ("error", "balanced_accuracy", "auc", "log_loss"),
     "regression": ("r2", "rmse", "mae"),
@@ -41,28 +43,52 @@ def report_beside(output: Path) -> Path | None:
     return output.with_suffix(REPORT_SUFFIX) if known else Path(f"{output}{REPORT_SUFFIX}")
 
 
+class _Bar(BarColumn):
+    """The part of the time limit that is over."""
+
+    def __init__(self, clock: Any) -> None:
+        super().__init__(bar_width=20)
+        self.clock = clock
+
+    def render(self, task: Any) -> ProgressBar:
+        """A bar of the seconds of the whole run."""
+        return ProgressBar(self.clock.limit, min(self.clock.elapsed, self.clock.limit), width=20)
+
+
+class _Seconds(ProgressColumn):
+    """How many seconds the run has taken, of how many."""
+
+    max_refresh = 0.5
+
+    def __init__(self, clock: Any) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def render(self, task: Any) -> Text:
+        """The seconds as text."""
+        limit = f" of {self.clock.limit:g}" if self.clock.limit < float("inf") else ""
+        return Text(f"{self.clock.elapsed:.0f}{limit} s")
+
+
 @contextmanager
-def stages(*, quiet: bool, limit: float | None) -> Iterator[Any]:
+def stages(clock: Any, *, quiet: bool) -> Iterator[Any]:
     """Function that shows which stage begins; on a terminal with the time and its fits."""
     if quiet or not err.is_terminal:
         yield lambda _: None
         return
     columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False)]
-    columns += [BarColumn(20)] if limit else []
-    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as bars:
-        task = bars.add_task("starting", total=limit)
-        stage, begun = "", time.perf_counter()
-
-        def draw(text: str) -> None:
-            bars.update(task, description=visible(text), completed=time.perf_counter() - begun)
+    columns += [_Bar(clock)] if clock.limit < float("inf") else []
+    with Progress(*columns, _Seconds(clock), console=err, transient=True) as bars:
+        task, stage = bars.add_task("starting", total=None), ""
 
         def show(text: str) -> None:
             nonlocal stage
             stage = text
-            draw(text)
+            bars.update(task, description=visible(text))
 
         def report(step: Step) -> None:
-            draw(stage if step.finished else f"{stage}: {step.words}")
+            words = stage if step.finished else f"{stage}: {step.words}"
+            bars.update(task, description=visible(words))
 
         with progress_bar(report):
             yield show
@@ -118,6 +144,7 @@ def print_decisions(decisions: Sequence[Any], console: Console) -> None:
 
 def print_findings(findings: Sequence[Any], console: Console, most: int = MOST_FINDINGS) -> None:
     """What to look at: warnings with advice, and how many notes are in the report."""
+    findings = [finding for finding in findings if finding.kind not in TOLD]
     warnings = [finding for finding in findings if finding.level != "note"]
     shown = [*warnings, *(f for f in findings if f.level == "note")][:most]
     for finding in shown:

@@ -177,7 +177,8 @@ def _print_confusion(confusion: Mapping[str, Any]) -> None:
     if len(classes) > MOST_CLASSES:
         out.print(f"{len(classes)} classes: the confusion matrix is in --json and in the report")
         return
-    table = table_of("true class (rows), predicted class (columns)", [""], *map(visible, classes))
+    out.print("true class (rows), predicted class (columns)")
+    table = table_of("", ["true"], *map(visible, classes))
     for name, row in zip(classes, counts, strict=True):
         table.add_row(visible(name), *(f"{count:,.0f}" for count in row))
     out.print(table)

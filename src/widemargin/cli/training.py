@@ -115,7 +115,7 @@ class Training:
             reading=files.reading(),
         )
         clock = Clock(limit, started)
-        with stages(quiet=self.quiet, limit=limit) as show:
+        with stages(clock, quiet=self.quiet) as show:
             if search.dry_run:
                 plan = plan_of(prepare(options, clock, show), clock)
             else:

@@ -21,7 +21,7 @@ from widemargin.easy.table_findings import (
 from widemargin.report.record import Column, Finding
 from widemargin.tables.formats import require_pandas, require_pyarrow
 from widemargin.tables.frames import open_table
-from widemargin.tables.values import kind_of
+from widemargin.tables.values import kind_of, text_of
 
 __all__ = ["Inspection", "inspect"]
 
@@ -129,7 +129,10 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
     levels, count = int(present.nunique()), len(present)
     findings = []
     if levels <= 1 and (levels == 0 or missing == 0):
-        kind, what = "constant", "only missing values" if levels == 0 else f"only {present.iloc[0]}"
+        kind, what = (
+            "constant",
+            "only missing values" if levels == 0 else f"only {text_of(present.iloc[0])}",
+        )
         finding = Finding(
             "note", "constant", f"{name} holds {what}", "it is not used; drop it", (name,)
         )

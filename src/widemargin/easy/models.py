@@ -21,7 +21,7 @@ __all__ = ["BASELINE", "answered", "fit_baseline", "fit_search", "new_search"]
 BASELINE = "linear SVM"
 BASELINE_ROWS = 20_000
 BASELINE_TOLERANCE = 1e-2
-FIRST_PART, GROWTH = 250, 2  # of held-out rows that are predicted at a time
+FIRST_PART, GROWTH = 500, 2  # of held-out rows that are predicted at a time
 
 
 @contextmanager
