@@ -10,6 +10,7 @@ from widemargin import load
 from widemargin.easy.saved import record_of
 
 pd = pytest.importorskip("pandas")
+CONTROLS = {*map(chr, [*range(10), *range(11, 32), *range(0x7F, 0xA0)]), "\u202e"}
 QUICK = ("--set", "effort=0.05", "--time-limit", "60")
 
 
@@ -131,6 +132,37 @@ def test_a_table_without_a_header(tmp_path):
     run("predict", tmp_path / "m", tmp_path / "new.csv", "-o", tmp_path / "q.csv")
     both = [pd.read_csv(tmp_path / name)["prediction"] for name in ("p.csv", "q.csv")]
     np.testing.assert_array_equal(*both)
+
+
+@pytest.mark.parametrize("name", ["[/nope]", "\x1b[2J\x1b]0;title\x07", "a\u202eb", "<b>&"])
+def test_names_command_neither_terminal_nor_page(name, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=[f"x{name}", "b"])
+    frame["y"] = np.where(frame["b"] > 0, f"u{name}", "v")
+    frame[f"c{name}"] = 1
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    model = tmp_path / "m"
+    outputs = [
+        run("train", tmp_path / "d.csv", "--target", "y", "-o", model, *QUICK),
+        run("train", tmp_path / "d.csv", "--target", "y", "-o", model, "--dry-run"),
+        run("inspect", tmp_path / "d.csv", "--target", "y"),
+        run("evaluate", model, tmp_path / "d.csv"),
+        run("predict", model, tmp_path / "d.csv", "-o", tmp_path / "p.csv", "--probabilities"),
+        run("info", model),
+    ]
+    for result in outputs:
+        assert not CONTROLS & set(result.output)
+    page = (tmp_path / "m.html").read_text("utf-8")
+    assert not CONTROLS & set(page)
+    assert "<b>&" not in page
+
+
+def test_a_test_file_with_other_classes(mixed, tmp_path):
+    frame = pd.read_csv(mixed)
+    frame.assign(pay=frame["pay"] + ".").to_csv(tmp_path / "test.csv", index=False)
+    options = ("--target", "pay", "-o", tmp_path / "m", "--test", tmp_path / "test.csv")
+    line = fails("train", mixed, *options, *QUICK)
+    assert "test.csv: the target holds high., low., and none of the classes of mixed.csv" in line
 
 
 # ------------------------------------------------------------------------- what follows training

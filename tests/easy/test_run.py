@@ -126,6 +126,22 @@ def test_a_much_better_baseline_is_the_model(options, monkeypatch):
     assert type(load(wanted.output)[-1]).__name__ == "LinearSVC"
 
 
+@pytest.mark.parametrize("limit", [2.0, 5.0])
+def test_stages_are_told_their_part_of_the_limit(limit, options, monkeypatch):
+    """The search is told less than what is left, whatever the stages before have taken."""
+    told = []
+
+    def fit(model, X, y, folds):
+        told.append((model.time_limit, clock.left))
+        return model.set_params(cv=None).fit(X, y)
+
+    monkeypatch.setattr(module, "fit_search", fit)
+    clock = Clock(limit)
+    run(options(time_limit=limit), clock=clock)
+    for seconds, left in told:
+        assert 0 < seconds < left
+
+
 # ------------------------------------------------------------------------------------- resuming
 
 

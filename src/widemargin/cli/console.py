@@ -57,8 +57,8 @@ def _short_errors() -> Iterator[None]:
     """Turn every error into one line and an exit code."""
     try:
         yield
-    except KeyboardInterrupt:
-        say("interrupted", "yellow")
+    except KeyboardInterrupt as error:
+        say(f"interrupted: {error}" if str(error) else "interrupted", "yellow")
         raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
     except BrokenPipeError:  # `widemargin ... | head`
         raise

@@ -168,11 +168,13 @@ def print_outcome(outcome: Any, options: Any, console: Console) -> None:
     print_facts(
         {
             "time": f"{outcome.seconds:.1f} s; {_ending(record.stop_reason)}",
-            "model": options.output,
+            "model": None if is_stream(options.output) else options.output,
             "report": outcome.report,
         },
         console=console,
     )
+    if is_stream(options.output):
+        return
     console.print()
     command = ["widemargin", "predict", str(options.output), f"new{_data_suffix(options.data)}"]
     console.print(

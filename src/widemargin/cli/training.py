@@ -120,6 +120,8 @@ class Training:
                 plan = plan_of(prepare(options, clock, show), clock)
             else:
                 outcome = run(options, say=show, clock=clock)
+        if resume and not search.dry_run and not outcome.resumed:
+            say(f"note: there was no interrupted run of {self.output} to continue")
         if search.dry_run:
             if self.json:
                 print_json(plan)

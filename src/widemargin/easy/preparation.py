@@ -88,6 +88,7 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
     if options.test is not None:
         with clock.stage("reading"):
             test = read_like(data, options, options.test, data.names)
+        _check_test(test, data, y, task)
         shown = Decision("held-out rows", f"{test.rows:,} rows", f"{options.test.name} was given")
         split = replace(split, decision=shown)
     rows, sampled, found = _rows(options, clock, data, inspection, split)
@@ -118,6 +119,25 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
         [*options.drop, *left_out],
         test,
     )
+
+
+def _check_test(test: Data, data: Data, y: np.ndarray, task: str) -> None:
+    """Refuse test rows whose targets are all of another kind."""
+    values = np.asarray(test.y)
+    if task == "regression" and values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{test.path}: the target holds text, such as {str(values[0])!r}, and in {data.path} "
+            "numbers; use a file of the same kind"
+        )
+    if task == "regression":
+        return
+    found, classes = np.unique(prepared(values, task)), np.unique(y)
+    if found.dtype.kind != classes.dtype.kind or not np.isin(found, classes).any():
+        shown = ", ".join(map(str, found[:4]))
+        raise ValueError(
+            f"{test.path}: the target holds {shown}, and none of the classes of {data.path.name}, "
+            f"such as {classes[0]}; use a file of the same kind"
+        )
 
 
 def _check(options: Options) -> None:

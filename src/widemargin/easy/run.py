@@ -203,9 +203,8 @@ class _Run:
         if is_stream(self.options.output):
             save(baseline, self.options.output)
         place = f"the baseline, a {BASELINE}, was saved to {self.options.output}"
-        self.say(place)
-        if not isinstance(error, KeyboardInterrupt):
-            error.args = (f"{error}; {place}",)
+        known = str(error)
+        error.args = (f"{known}; {place}" if known else place,)
 
     # ----------------------------------------------------------------------- evaluation and files
 
