@@ -2,7 +2,7 @@
 
 The long benchmarks have their own options: `python -m benchmarks.kernel_svm`, `.linear_svm`,
 `.mlp_epoch`, `.mlp_defaults`, `.committee`, `.mixtures`, `.dask_mixture`, `.tables`, `.stream`
-(`--help`). Most print ratios and write JSON to benchmarks/results.
+(`--help`). Most print ratios and write JSON to benchmarks/results. `.figure` draws README's figure.
 """
 
 from dataclasses import asdict

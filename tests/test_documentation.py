@@ -86,3 +86,17 @@ def test_the_index_lists_every_page():
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT / "docs").as_posix()
         assert name == "index.md" or f"({name})" in index, f"docs/index.md does not list {name}"
+
+
+@on(PAGES)
+def test_commands_exist(page):
+    """Commands of the package and modules of the source tree that a page tells to run."""
+    text = page.read_text("utf-8")
+    for module in re.findall(r"python\s+-m\s+((?:benchmarks|tools)(?:\.\w+)?)\b", text):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+    if page.name != "CHANGELOG.md":
+        main = pytest.importorskip("typer.main")
+        commands = main.get_command(pytest.importorskip("widemargin.cli").app).commands
+        used = set(re.findall(r"`widemargin ([a-z]+)", text))
+        assert used <= {*commands}, used - {*commands}

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tools import number_tables
 from tools.number_tables import MissingResults, markdown, records, results
 from widemargin.papers import ITEMS
 from widemargin.papers.report import number
@@ -36,6 +37,19 @@ PUBLISHED = (
     ("table-6.1", "50 SVMs, gater of 150 units", "Forest, mixture of 50 SVMs"),
     ("fleuret", "test error, last epoch, %", "MNIST 0 against 1, Perceptron"),
 )
+
+
+def figure_source() -> str:
+    """What README's figure shows, and the commands that make it."""
+    measured = "`python -m benchmarks.tables --tables forest-20000 --name tables-forest`, then "
+    drawn = "`python -m benchmarks.figure`"
+    if not (number_tables.FOLDER / "tables-forest.json").exists():
+        measured = ""
+        drawn = "`python -m benchmarks.figure --name tables --tables covtype-20000 letter`"
+    return (
+        "Each point is a model: its test error, and the seconds of its fit on two cores "
+        f"({measured}{drawn})."
+    )
 
 
 def ten_tables() -> str:
@@ -81,15 +95,19 @@ def _seconds(value: float) -> str:
 
 def exact_svm() -> str:
     """Seconds of exact SVMs, and the ranges of the ratios of rivals, from few rows to many."""
-    problems = [one for one in results("kernel_svm.json")["results"] if "entries" in one]
-    rows = []
+    found = results("kernel_svm.json")
+    if found.get("quick"):
+        raise MissingResults("benchmarks/results/kernel_svm.json is of a run with --quick")
+    problems = [one for one in found["results"] if "entries" in one]
+    ran = {entry["library"] for one in problems for entry in one["entries"]}
+    rivals, rows = [name for name in RIVALS if name in ran], []
     for title, kind in SPEED.items():
         fits = [_fit(one) for one in problems if one["problem"].rpartition(" ")[0] == title]
         fits.sort(key=lambda fit: fit["rows"])
         if not fits:
             continue
         counts, ours = [fit["rows"] for fit in fits], [fit["ours"] for fit in fits]
-        ratios = [[fit["ratios"][name] for fit in fits if name in fit["ratios"]] for name in RIVALS]
+        ratios = [[fit["ratios"][name] for fit in fits if name in fit["ratios"]] for name in rivals]
         rows.append(
             [
                 f"{title.removesuffix(' SVR')}, {kind}",
@@ -98,7 +116,7 @@ def exact_svm() -> str:
                 *(_ratios(several) for several in ratios),
             ]
         )
-    return markdown(["problem", "rows", "widemargin", *RIVALS.values()], rows)
+    return markdown(["problem", "rows", "widemargin", *(RIVALS[r] for r in rivals)], rows)
 
 
 def _fit(problem: dict[str, Any]) -> dict[str, Any]:
@@ -148,6 +166,7 @@ def published_numbers() -> str:
 
 #: By the names that markers use.
 TABLES: dict[str, Callable[..., str]] = {
+    "figure-source": figure_source,
     "ten-tables": ten_tables,
     "all-tables": all_tables,
     "exact-svm": exact_svm,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from widemargin.papers import ITEMS, Record
+from widemargin.papers import ITEMS, NOT_COMPARABLE, Record
 from widemargin.papers.report import number
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks/results"
@@ -62,22 +62,50 @@ def paper_verdicts() -> str:
     return markdown(("item", "what it is", "kind", "verdict"), rows, text=4)
 
 
+def record(key: str) -> Record:
+    known = records()
+    if key not in known:
+        raise MissingResults(f"benchmarks/results/papers.json has no {key}")
+    return known[key]
+
+
 def paper(*ids: str) -> str:
-    """The published numbers of some items beside ours; the best of ours if there are such."""
-    known, lines = records(), []
-    for key in ids:
-        if key not in known:
-            raise MissingResults(f"benchmarks/results/papers.json has no {key}")
-        found = ITEMS[key].lines(known[key].measured)
-        lines += [line for line in found if line.published is not None]
-    best = any(line.best is not None for line in lines)
-    rows = [
-        [line.name, number(line.published), number(line.here, line.spread)]
-        + ([number(line.best)] if best else [])
-        for line in lines
+    """The numbers of some items that can be compared, beside ours, and ours at its best."""
+    lines = [
+        (key, line)
+        for key in ids
+        for line in ITEMS[key].lines(record(key).measured)
+        if line.published is not None and line.verdict != NOT_COMPARABLE
     ]
-    return markdown(["", "published", "here"] + (["best here"] if best else []), rows)
+    best = any(line.best is not None for _, line in lines)
+    rows = [
+        [f"`{key}`"] * (len(ids) > 1)
+        + [line.name, number(line.published), number(line.here, line.spread)]
+        + [number(line.best)] * best
+        + [line.verdict]
+        for key, line in lines
+    ]
+    head = ["item"] * (len(ids) > 1) + ["", "published", "here"] + ["best here"] * best
+    return markdown([*head, "verdict"], rows, text=1 + (len(ids) > 1))
+
+
+def fleuret() -> str:
+    """The lecture's table, epoch by epoch."""
+    published, here = ITEMS["fleuret"].published, record("fleuret").measured.here
+    columns = ("changes, epoch {}", "training error, epoch {}, %", "test error, epoch {}, %")
+    rows = []
+    for epoch in range(sum(name.startswith("changes, epoch") for name in published)):
+        names = [column.format(epoch) for column in columns]
+        pairs = [number(side.get(name)) for name in names for side in (published, here)]
+        rows.append([str(epoch), *pairs])
+    head = [f"{name}, {side}" for name in ("changes", "training error, %", "test error, %")
+            for side in ("published", "here")]  # fmt: skip
+    return markdown(["epoch", *head], rows)
 
 
 #: By the names that markers use.
-TABLES: dict[str, Callable[..., str]] = {"paper": paper, "paper-verdicts": paper_verdicts}
+TABLES: dict[str, Callable[..., str]] = {
+    "fleuret": fleuret,
+    "paper": paper,
+    "paper-verdicts": paper_verdicts,
+}

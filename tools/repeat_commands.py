@@ -40,7 +40,9 @@ def commands(folder: Path) -> dict[str, list[str]]:
     """The arguments of each command, by name; `train-csv` writes the model that others read."""
     model, known = str(folder / "model"), str(folder / "known")
     rows = {suffix: str(folder / f"rows.{suffix}") for suffix in ("csv", "parquet", "svm", "npz")}
-    train = ["train", "--output", model, "--set", "max_iter=3"]
+    named = ["--model", "margin-perceptron", "--set", "max_iter=3"]
+    train = ["train", "--output", model, *named]
+    search = ["train", rows["csv"], "--target", "y", "--set", "effort=0.05"]
     stream = ["--stream", "--chunk-rows", "50"]
     predict = ["predict", known]
     return {
@@ -55,8 +57,10 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "predict-csv": [*predict, rows["csv"], "--output", str(folder / "answers.csv")],
         "predict-parquet": [*predict, rows["parquet"], "--output", str(folder / "answers.parquet")],
         "info": ["info", known],
-        "models": ["models"],
-        "versions": ["versions"],
+        "info-all": ["info"],
+        "search": [*search, "--output", str(folder / "found.safetensors")],
+        "evaluate": ["evaluate", known, rows["csv"], "--target", "y"],
+        "inspect": ["inspect", rows["csv"], "--target", "y"],
         "demo": ["demo", "--output", str(folder / "demo.png")],
         "papers": ["papers", "run", "figure-2.2", "--output", str(folder / "papers")],
     }  # fmt: skip

@@ -46,6 +46,8 @@ class Step:
         How much of the fit is done, by its own measure or by its time limit; None if unknown.
     text : str
         What was measured last.
+    fits : int
+        Fits inside this one that have ended, where they are counted.
     finished : bool
         Whether the fit has ended, also by an error.
     """
@@ -55,13 +57,15 @@ class Step:
     total: int | None = None
     fraction: float | None = None
     text: str = ""
+    fits: int = 0
     finished: bool = False
 
     @property
     def words(self) -> str:
         """The count and the measures."""
         count = f"{self.done}" if self.total is None else f"{self.done}/{self.total}"
-        return f"{count}  {self.text}".rstrip()
+        fits = f"{self.fits} fits" if self.fits else ""
+        return "  ".join(filter(None, (count, self.text, fits)))
 
 
 Display = Callable[[Step], None]
@@ -90,10 +94,8 @@ class Reporter:
         done = self.last.done + 1
         self.several |= bool(record.get("problem", 0))
         known = [] if fraction is None or self.several else [fraction]
-        if total:
-            known.append(done / total)
-        if self.seconds is not None:
-            known.append((time.perf_counter() - self.begun) / self.seconds)
+        known += [done / total] if total else []
+        known += self._time()
         measured = [
             form.format(record[name])
             for name, form in MEASURES.items()
@@ -107,6 +109,19 @@ class Reporter:
             text="  ".join(measured[:2]),
         )
         self.display(self.last)
+
+    def fit_ended(self) -> None:
+        """One of the fits inside this one has ended."""
+        known = [self.last.fraction or 0.0, *self._time()]
+        fraction = min(1.0, max(known)) if len(known) > 1 else self.last.fraction
+        self.last = replace(self.last, fits=self.last.fits + 1, fraction=fraction)
+        self.display(self.last)
+
+    def _time(self) -> list[float]:
+        """How much of the time limit is over, if there is one."""
+        if self.seconds is None:
+            return []
+        return [(time.perf_counter() - self.begun) / self.seconds]
 
     def finish(self) -> None:
         """The fit has ended."""

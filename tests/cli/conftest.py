@@ -40,8 +40,8 @@ def mixed(tmp_path):
 
 @pytest.fixture
 def model(tmp_path, csv):
-    from helpers.command_line import run
+    from helpers.command_line import MARGIN, run
 
     path = tmp_path / "numbers.model"
-    run("train", csv, "--target", "y", "-o", path, "--set", "random_state=0", "--quiet")
+    run("train", *MARGIN, csv, "--target", "y", "-o", path, "--set", "random_state=0", "--quiet")
     return path

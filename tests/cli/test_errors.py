@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from helpers.command_line import fails, run, run_json
+from helpers.command_line import MARGIN, fails, run, run_json
 from widemargin import load, save
 
 TRAIN_ERRORS = [
@@ -13,9 +13,9 @@ TRAIN_ERRORS = [
     (("--target", "y", "--set", "max_iter"), "--set max_iter: give a parameter and its value"),
     (("--target", "y", "--set", "max_iter=0"), "'max_iter' parameter of MarginPerceptron must be"),
     (("--target", "y", "--set", "max_iter=many"), "'max_iter' parameter"),
-    (("--target", "y", "--time-limit", "-1"), "'time_limit' parameter"),
+    (("--target", "y", "--time-limit", "-1"), "--time-limit -1 is negative; use seconds"),
     (("--target", "z"), "no column 'z'"),
-    (("--target", "a"), "different numbers, such as -3.772, and these models predict classes"),
+    (("--target", "a"), "different numbers, such as -3.772, and this model predicts classes"),
     ((), "name it with --target"),
     (("--target", "y", "--format", "xls"), "--format xls is unknown; use one of csv,"),
     (("--target", "y", "--test", "none.csv"), "none.csv"),
@@ -25,23 +25,27 @@ TRAIN_ERRORS = [
 
 @pytest.mark.parametrize(("options", "message"), TRAIN_ERRORS)
 def test_training_errors(options, message, csv, tmp_path):
-    assert message in fails("train", csv, "-o", tmp_path / "m", *options)
+    assert message in fails("train", *MARGIN, csv, "-o", tmp_path / "m", *options)
     assert not (tmp_path / "m").exists()
 
 
 def test_wrong_files_and_folders(csv, model, tmp_path):
     out = ("-o", tmp_path / "p.csv")
-    assert "none.csv: cannot be read" in fails("train", tmp_path / "none.csv", "-o", tmp_path / "m")
-    assert "no folder" in fails("train", csv, "--target", "y", "-o", tmp_path / "no" / "m")
-    assert "is a folder" in fails("train", csv, "--target", "y", "-o", tmp_path)
+    assert "none.csv: cannot be read" in fails(
+        "train", *MARGIN, tmp_path / "none.csv", "-o", tmp_path / "m"
+    )
+    assert "no folder" in fails("train", *MARGIN, csv, "--target", "y", "-o", tmp_path / "no" / "m")
+    assert "is a folder" in fails("train", *MARGIN, csv, "--target", "y", "-o", tmp_path)
     assert "name the format with --format" in fails("predict", model, tmp_path / "data.xls", *out)
-    assert "No such file" in fails("info", tmp_path / "none")
+    assert "there is no such file" in fails("info", tmp_path / "none")
     assert "not a complete model file" in fails("info", csv)
     assert "not a complete model file" in fails("predict", csv, csv, *out)
     assert "predictions go to .csv" in fails("predict", model, csv, "-o", tmp_path / "p.doc")
-    assert "no model 'none'" in fails("models", "none")
+    assert "no model of this name" in fails("info", "none")
     save(StandardScaler().fit([[0.0], [1.0]]), tmp_path / "scaler")
-    assert "not a fitted classifier" in fails("predict", tmp_path / "scaler", csv, *out)
+    assert "not a fitted classifier or regressor" in fails(
+        "predict", tmp_path / "scaler", csv, *out
+    )
     assert run_json("info", tmp_path / "scaler")["training"]["epochs"] is None
     run("info", tmp_path / "scaler")
 
@@ -49,7 +53,7 @@ def test_wrong_files_and_folders(csv, model, tmp_path):
 def test_output_never_overwrites_an_input(csv, model, tmp_path):
     before = csv.read_bytes(), model.read_bytes()
     for command in (
-        ("train", csv, "--target", "y", "-o", csv),
+        ("train", *MARGIN, csv, "--target", "y", "-o", csv),
         ("predict", model, csv, "-o", csv),
         ("predict", model, csv, "-o", model),
     ):
@@ -59,7 +63,7 @@ def test_output_never_overwrites_an_input(csv, model, tmp_path):
 
 def test_text_for_a_model_without_column_names(mixed, numbers, tmp_path):
     np.savez(tmp_path / "d.npz", X=numbers[0], y=numbers[1])
-    run("train", tmp_path / "d.npz", "-o", tmp_path / "m", "--quiet")
+    run("train", *MARGIN, tmp_path / "d.npz", "-o", tmp_path / "m", "--quiet")
     line = fails("predict", tmp_path / "m", mixed, "-o", tmp_path / "p.csv")
     assert "mixed.csv: has text or missing values" in line
 
@@ -102,7 +106,7 @@ def test_messages_name_options_not_arguments(arguments, message, tmp_path, monke
     (tmp_path / "d.csv").write_text("a,b,y\n1,2,u\n3,4,v\n")
     (tmp_path / "twice.csv").write_text("a,a,y\n1,2,u\n3,4,v\n")
     (tmp_path / "d.svm").write_text("1 0:2\n-1 1:1\n")
-    line = fails("train", *arguments, "-o", tmp_path / "m")
+    line = fails("train", *MARGIN, *arguments, "-o", tmp_path / "m")
     assert message in line
     assert "=" not in line
 
@@ -138,19 +142,19 @@ def test_a_numeric_target_with_many_values(values, refused, stream, tmp_path):
     rows = "".join(f"{value % 7},{value}\n" for value in values)
     (tmp_path / "d.csv").write_text(f"size,price\n{rows}")
     options = ("--target", "price", "-o", tmp_path / "m", "--set", "max_iter=1", *stream)
-    result = run("train", tmp_path / "d.csv", *options, code=int(refused))
+    result = run("train", *MARGIN, tmp_path / "d.csv", *options, code=int(refused))
     assert (tmp_path / "m").exists() != refused
     if refused:
         assert f"different numbers in {len(values)} rows" in result.stderr
         assert "use a regressor" in result.stderr
         resume = ("--resume",) if stream else ()
-        run("train", tmp_path / "d.csv", *options, "--many-classes", *resume)
+        run("train", *MARGIN, tmp_path / "d.csv", *options, "--many-classes", *resume)
         assert len(load(tmp_path / "m").classes_) == len(np.unique(values))
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".PKL", ".onnx"])
 def test_suffixes_of_other_formats(suffix, csv, tmp_path):
-    line = fails("train", csv, "--target", "y", "-o", tmp_path / f"m{suffix}")
+    line = fails("train", *MARGIN, csv, "--target", "y", "-o", tmp_path / f"m{suffix}")
     assert "safetensors format" in line
     assert "name the file m.safetensors" in line
     assert not (tmp_path / f"m{suffix}").exists()
@@ -161,6 +165,6 @@ def test_an_unexpected_error_is_one_line_too(csv, tmp_path, monkeypatch):
         raise KeyError("surprise\nand more")
 
     monkeypatch.setattr("widemargin.tables.read_table", broken)
-    line = fails("train", csv, "--target", "y", "-o", tmp_path / "m")
+    line = fails("train", *MARGIN, csv, "--target", "y", "-o", tmp_path / "m")
     assert "KeyError" in line
     assert "WIDEMARGIN_DEBUG=1" in line

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.command_line import fails, run
+from helpers.command_line import MARGIN, fails, run
 from widemargin import MarginPerceptron, save
 
 NAMES = ["[/nope]", "[bold]b", ":smile:", "\x1b[2J\x1b]0;title\x07", "\x9b31m", "a\u202eb"]
@@ -30,7 +30,7 @@ def table(tmp_path, name):
 def test_names_in_data_files(name, tmp_path):
     data, model = table(tmp_path, name), tmp_path / "m"
     outputs = [
-        run("train", data, "--target", "y", "-o", model),
+        run("train", *MARGIN, data, "--target", "y", "-o", model),
         run("info", model),
         run("predict", model, data, "-o", tmp_path / "p.csv", "--target", "y"),
     ]
@@ -39,7 +39,7 @@ def test_names_in_data_files(name, tmp_path):
         assert name in text or not name.isprintable()
     (tmp_path / "other.csv").write_text("b\n1\n")
     shown(fails("predict", model, tmp_path / "other.csv", "-o", tmp_path / "p.csv"))
-    shown(fails("train", data, "--target", name.strip() + "x", "-o", model))
+    shown(fails("train", *MARGIN, data, "--target", name.strip() + "x", "-o", model))
 
 
 @pytest.mark.parametrize("name", NAMES)

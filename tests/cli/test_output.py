@@ -5,17 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from helpers.command_line import EXACT, fails, run, run_json
+from helpers.command_line import EXACT, MARGIN, fails, run, run_json
+from widemargin.cli.models import MODELS
 
 
 def test_quiet_prints_nothing(csv, tmp_path):
     options = ("--target", "y", "-o", tmp_path / "m", "--quiet", *EXACT)
-    assert run("train", csv, *options).output == ""
+    assert run("train", *MARGIN, csv, *options).output == ""
 
 
 def test_json_is_valid_even_if_the_model_prints(csv, tmp_path):
     result = run(
-        "train", csv, "--target", "y", "-o", tmp_path / "m", "--set", "verbose=1", "--json"
+        "train", *MARGIN, csv, "--target", "y", "-o", tmp_path / "m", "--set", "verbose=1", "--json"
     )
     assert json.loads(result.stdout)["rows"] == 120
     assert "epoch" in result.stderr
@@ -23,19 +24,20 @@ def test_json_is_valid_even_if_the_model_prints(csv, tmp_path):
 
 def test_warnings_are_one_line(csv, tmp_path):
     options = ("--target", "y", "-o", tmp_path / "m", "--set", "max_iter=1", "--json")
-    result = run("train", csv, *options)
+    result = run("train", *MARGIN, csv, *options)
     (line,) = result.stderr.splitlines()
     assert line.startswith("warning: MarginPerceptron reached max_iter=1")
     assert json.loads(result.stdout)["stop_reason"] == "max_iter"
 
 
 def test_versions():
-    result = run_json("versions")
+    result = run_json("info")
     assert result["dependencies"]["numpy"] == np.__version__
     assert result["instruction_set"]
     assert result["threads"] >= 1
     assert result["blas"]
-    assert "scikit-learn" in run("versions").stdout
+    assert set(result["models"]) == set(MODELS)
+    assert "scikit-learn" in run("info").stdout
 
 
 @pytest.mark.slow
@@ -44,9 +46,8 @@ def test_tables_fit_80_columns(csv, tmp_path, monkeypatch):
     monkeypatch.delenv("WIDEMARGIN_DATA", raising=False)
     model = tmp_path / "m"
     outputs = [
-        run("train", csv, "--target", "y", "-o", model).stdout.replace(str(model), "m"),
-        run("versions").stdout,
-        run("models").stdout,
+        run("train", *MARGIN, csv, "--target", "y", "-o", model).stdout.replace(str(model), "m"),
+        run("info").stdout,
     ]
     for line in "".join(outputs).splitlines():
         assert len(line.rstrip()) <= 80
@@ -82,6 +83,6 @@ def test_version():
 def test_models_that_count_no_updates_show_none(csv, tmp_path):
     options = ("--target", "y", "-o", tmp_path / "m", "--set", "max_iter=2")
     for model in ("hard-mixture", "linear-svc", "svc"):
-        assert "updates" not in run("train", csv, *options, "--model", model).stdout
+        assert "updates" not in run("train", *MARGIN, csv, *options, "--model", model).stdout
         assert "updates" not in run("info", tmp_path / "m").stdout
-    assert "updates" in run("train", csv, *options).stdout
+    assert "updates" in run("train", *MARGIN, csv, *options).stdout

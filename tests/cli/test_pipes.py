@@ -9,7 +9,7 @@ import threading
 import pandas as pd
 import pytest
 
-from helpers.command_line import fails, run
+from helpers.command_line import MARGIN, fails, run
 from widemargin import load
 from widemargin.tables import read_table
 
@@ -37,7 +37,7 @@ def test_data_from_standard_input_and_predictions_to_standard_output(csv, model,
 
 @pytest.mark.slow
 def test_a_model_to_standard_output(csv, tmp_path):
-    done = piped(csv.read_bytes(), "train", "-", "--target", "y", "-o", "-")
+    done = piped(csv.read_bytes(), "train", *MARGIN, "-", "--target", "y", "-o", "-")
     assert done.returncode == 0, done.stderr
     (tmp_path / "m").write_bytes(done.stdout)
     assert load(tmp_path / "m").classes_.tolist() == [-1, 1]
@@ -78,7 +78,9 @@ def test_a_pipe_without_suffix_holds_csv(tmp_path):
 def test_what_cannot_be_combined(csv, model, tmp_path):
     assert "--json and --output -" in fails("predict", model, csv, "-o", "-", "--json")
     os.mkfifo(tmp_path / "pipe")
-    line = fails("train", tmp_path / "pipe", "--target", "y", "--stream", "-o", tmp_path / "m")
+    line = fails(
+        "train", *MARGIN, tmp_path / "pipe", "--target", "y", "--stream", "-o", tmp_path / "m"
+    )
     assert "can be read only once" in line
-    line = fails("train", csv, "--target", "y", "--stream", "-o", tmp_path / "pipe")
+    line = fails("train", *MARGIN, csv, "--target", "y", "--stream", "-o", tmp_path / "pipe")
     assert "with --checkpoint" in line

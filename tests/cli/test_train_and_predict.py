@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import is_regressor
 from sklearn.datasets import dump_svmlight_file
 
-from helpers.command_line import EXACT, fails, run, run_json
+from helpers.command_line import EXACT, MARGIN, fails, run, run_json
 from widemargin import SVC, load, save
 from widemargin.cli.models import MODELS, new_model
 
@@ -16,7 +17,7 @@ pd = pytest.importorskip("pandas")
 def test_mixed_table_from_training_to_prediction(mixed, tmp_path):
     model, predictions = tmp_path / "m", tmp_path / "p.csv"
     options = ("--target", "pay", "--set", "random_state=0", "--test", mixed)
-    summary = run_json("train", mixed, "-o", model, *options)
+    summary = run_json("train", *MARGIN, mixed, "-o", model, *options)
     assert (summary["rows"], summary["columns"], summary["classes"]) == (300, 2, ["high", "low"])
     assert summary["features"] == 6  # age, no age, three towns, no town
     assert summary["training_error"] == summary["test_error"] < 10
@@ -55,7 +56,7 @@ def test_every_format_gives_the_same_model(suffix, output, numbers, tmp_path):
         np.savez(path, X=X, y=y)
     named = suffix in ("csv", "parquet")
     target = ("--target", "y" if named or suffix == "npz" else "label")
-    train = run_json("train", path, "-o", model, *target, *EXACT)
+    train = run_json("train", *MARGIN, path, "-o", model, *target, *EXACT)
     predict = run_json("predict", model, path, "-o", tmp_path / output, *target)
     assert train["converged"]
     assert train["training_error"] == predict["error"] == 0
@@ -72,7 +73,7 @@ def test_svmlight_files_are_numbered_as_the_training_file(index_base, numbers, t
     for name, examples in files.items():
         dump_svmlight_file(*examples, str(tmp_path / f"{name}.svm"), zero_based=index_base == 0)
     model, out = tmp_path / "m", tmp_path / "p.npz"
-    run("train", tmp_path / "train.svm", "-o", model, *EXACT)
+    run("train", *MARGIN, tmp_path / "train.svm", "-o", model, *EXACT)
     assert run_json("info", model)["index_base"] == index_base
     options = ("-o", out, "--scores")
 
@@ -123,7 +124,7 @@ def test_prediction_does_not_need_columns_that_were_constant(mixed, tmp_path):
     frame = pd.read_csv(mixed)
     frame.assign(year=2026).to_csv(tmp_path / "year.csv", index=False)
     model = tmp_path / "m"
-    result = run("train", tmp_path / "year.csv", "-o", model, "--target", "pay")
+    result = run("train", *MARGIN, tmp_path / "year.csv", "-o", model, "--target", "pay")
     (line,) = result.stderr.splitlines()
     assert line == "warning: columns left out: 'year' (constant)"
     run("predict", model, mixed, "-o", tmp_path / "p.csv", "--target", "pay")
@@ -133,7 +134,7 @@ def test_files_without_a_header(csv, tmp_path):
     bare, model = tmp_path / "bare.data", tmp_path / "m"
     bare.write_text(csv.read_text().split("\n", 1)[1])
     options = ("--no-header", "--format", "csv", "--target", "-1")
-    summary = run_json("train", bare, "-o", model, *EXACT, *options)
+    summary = run_json("train", *MARGIN, bare, "-o", model, *EXACT, *options)
     result = run_json("predict", model, bare, "-o", tmp_path / "p.csv", *options)
     assert summary["training_error"] == result["error"] == 0
     assert run_json("info", model)["feature_names"] == ["c0", "c1", "c2"]
@@ -144,21 +145,40 @@ def test_there_is_one_score_per_class(tmp_path, numbers):
     kinds = np.array(["x", "y", "z"])[np.argmax(X, axis=1)]
     path = tmp_path / "d.csv"
     pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=kinds).to_csv(path, index=False)
-    run("train", path, "--target", "kind", "-o", tmp_path / "m")
+    run("train", *MARGIN, path, "--target", "kind", "-o", tmp_path / "m")
     run("predict", tmp_path / "m", path, "-o", tmp_path / "p.npz", "--scores")
     with np.load(tmp_path / "p.npz") as columns:
         scores = np.column_stack([columns[f"score_{kind}"] for kind in "xyz"])
         np.testing.assert_array_equal(columns["prediction"], np.array([*"xyz"])[scores.argmax(1)])
 
 
+REGRESSORS = [name for name, cls in MODELS.items() if is_regressor(cls())]
+QUICK = {
+    "tabular-classifier": ("--set", "effort=0.05"),
+    "tabular-regressor": ("--set", "effort=0.05"),
+}
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_trains(name, csv, tmp_path):
-    result = run("train", csv, "--target", "y", "-o", tmp_path / "m", "--model", name)
-    assert "training error" in result.stdout
-    assert name in run("models").stdout
-    assert run_json("models", name) == json.loads(json.dumps(new_model(name).get_params()))
+    target = ("--target", "c" if name in REGRESSORS else "y")
+    options = ("-o", tmp_path / "m", "--model", name, *QUICK.get(name, ()))
+    summary = run_json("train", csv, *target, *options)
+    measured = "training_r2" if name in REGRESSORS else "training_error"
+    assert summary[measured] is not None
+    assert run_json("info", name) == json.loads(json.dumps(new_model(name).get_params()))
     assert type(load(tmp_path / "m")) is MODELS[name]
     assert MODELS[name].__name__ in run("info", tmp_path / "m").stdout
+    found = run_json("predict", tmp_path / "m", csv, "-o", tmp_path / "p.csv", *target)
+    expected = "r2" if name in REGRESSORS else "error"
+    assert found[expected] == pytest.approx(summary[measured])
+
+
+def test_regressors_and_classifiers_refuse_the_other_target(mixed, tmp_path):
+    options = ("--target", "pay", "-o", tmp_path / "m", "--model", "linear-svr")
+    assert "holds text, such as 'high'" in fails("train", mixed, *options)
+    line = fails("train", mixed, *options, "--model", "linear-svx")
+    assert "no model 'linear-svx'; closest: linear-sv" in line
 
 
 @pytest.mark.parametrize(
@@ -180,7 +200,7 @@ def test_every_model_trains(name, csv, tmp_path):
     ],
 )
 def test_values_of_settings(text, value):
-    from widemargin.cli.train import parse_value
+    from widemargin.cli.settings import parse_value
 
     assert parse_value(text) == value
     assert type(parse_value(text)) is type(value)
@@ -189,14 +209,14 @@ def test_values_of_settings(text, value):
 @pytest.mark.parametrize("value", ["(50, 50", "(50, x)", "[__import__('os')]", "(" * 300])
 def test_settings_that_are_no_values(value, csv, tmp_path):
     options = ("--target", "y", "-o", tmp_path / "m", "--model", "mlp")
-    line = fails("train", csv, *options, "--set", f"hidden_layer_sizes={value}")
+    line = fails("train", *MARGIN, csv, *options, "--set", f"hidden_layer_sizes={value}")
     assert "--set hidden_layer_sizes=" in line
     assert "write (50, 50)" in line
 
 
 def test_layers_as_a_tuple(csv, tmp_path):
     options = ("--target", "y", "-o", tmp_path / "m", "--model", "mlp", "--set", "max_iter=2")
-    run("train", csv, *options, "--set", "hidden_layer_sizes=(5, 4)")
+    run("train", *MARGIN, csv, *options, "--set", "hidden_layer_sizes=(5, 4)")
     assert [part.shape for part in load(tmp_path / "m").coefs_] == [(3, 5), (5, 4), (4, 1)]
 
 
@@ -207,24 +227,26 @@ def test_svc_learns_a_mixed_table(mixed, tmp_path):
     frame["income"] = np.random.default_rng(0).lognormal(10, 2, len(frame))  # far larger numbers
     frame.to_csv(mixed, index=False)
     options = ("--target", "pay", "-o", tmp_path / "m", "--model", "svc")
-    assert run_json("train", mixed, *options)["training_error"] < 15
+    assert run_json("train", *MARGIN, mixed, *options)["training_error"] < 15
 
 
 @pytest.mark.parametrize("model", ["svc", "nu-svc", "kernel-perceptron"])
 def test_kernels_with_an_exponent(model, mixed, tmp_path):
     options = ("--target", "pay", "-o", tmp_path / "m", "--model", model)
     kernel = ("--set", "kernel=exponential", "--set", "exponent=0.5")
-    assert run_json("train", mixed, *options, *kernel)["training_error"] < 15
+    assert run_json("train", *MARGIN, mixed, *options, *kernel)["training_error"] < 15
     facts = run_json("info", tmp_path / "m")["parameters"]
     assert (facts["kernel"], facts["exponent"]) == ("exponential", 0.5)
     wrong = ("--set", "kernel=laplacian", "--set", "exponent=1.5")
-    assert "exponent=1.5 makes no positive definite" in fails("train", mixed, *options, *wrong)
+    assert "exponent=1.5 makes no positive definite" in fails(
+        "train", *MARGIN, mixed, *options, *wrong
+    )
 
 
 def test_settings_and_time_limit_reach_the_model(csv, tmp_path):
     settings = ("--set", "early_stopping=true", "--set", "learning_rate=0.01", "--set", "tol=null")
     options = ("--target", "y", "-o", tmp_path / "m", "--time-limit", "5", *settings)
-    run("train", csv, *options)
+    run("train", *MARGIN, csv, *options)
     model = load(tmp_path / "m")
     assert (model.early_stopping, model.learning_rate, model.tol) == (True, 0.01, None)
     assert model.time_limit == 5

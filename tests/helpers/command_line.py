@@ -9,6 +9,8 @@ pytest.importorskip("pyarrow")
 testing = pytest.importorskip("typer.testing")
 cli = pytest.importorskip("widemargin.cli")
 
+# Trains in a moment, and does not search.
+MARGIN = ("--model", "margin-perceptron")
 # Trains until an epoch without mistakes; the examples are linearly separable.
 EXACT = ("--model", "perceptron", "--set", "tol=null")
 

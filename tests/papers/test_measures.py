@@ -7,7 +7,7 @@ from sklearn.utils import Bunch
 
 from widemargin import HardMixtureClassifier, MixtureOfExpertsClassifier, Perceptron
 from widemargin.mixtures import GaussianGater, MLPGater
-from widemargin.papers.chapter5_solver import exponent
+from widemargin.papers.chapter5_growth import exponent
 from widemargin.papers.chapter7_figures import coefficient, norms_of, product_of_gates
 from widemargin.papers.forest_mixtures import parallel_minutes
 from widemargin.papers.trials import Results, compared, tuned

@@ -140,7 +140,7 @@ def test_errors_are_one_line_and_leave_no_files(arguments, message, train, tmp_p
 def test_options_of_streams_need_a_stream(folder, tmp_path):
     for arguments, message in (
         (["--epochs", 2], "--epochs is an option of streams; add --stream"),
-        (["--resume"], "--resume is an option of streams"),
+        (["--resume", "--model", "svc"], "--resume is an option of streams"),
         ([folder / "1.csv"], "2 data files were given; several need --stream"),
     ):
         command = ["train", folder / "0.csv", *arguments, "--target", "y", "-o", tmp_path / "m"]

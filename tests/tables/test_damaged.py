@@ -110,10 +110,9 @@ def test_damage(use, name, tmp_path):
         assert ";" in message or "closest" in message  # what to do
 
 
-def test_a_value_longer_than_the_csv_module_reads(tmp_path):
+def test_a_name_longer_than_the_csv_module_reads(tmp_path):
     path = write(tmp_path, "t.csv", "a," + "b" * 200_000 + "\n1,2\n")
-    with pytest.raises(DataFileError, match=r"t\.csv: cannot be read \(field larger"):
-        read_table(path)
+    assert read_table(path).feature_names == ("a", "b" * 200_000)
 
 
 @pytest.mark.parametrize("index", [20_000_001, 2**31 - 2])

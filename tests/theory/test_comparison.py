@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_rel
 
 from widemargin import theory
 
@@ -16,6 +16,21 @@ def predictions(b, c, both=3, right=10):
     first[:b] = second[b : b + c] = 1
     first[b + c : b + c + both] = second[b + c : b + c + both] = 1
     return y, first, second
+
+
+def test_paired_losses_are_students_test():
+    rng = np.random.default_rng(0)
+    first, second = rng.exponential(size=(2, 40))
+    found, expected = theory.paired_losses(first, second), ttest_rel(first, second)
+    interval = expected.confidence_interval(0.95)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert found.better == ("first" if first.mean() < second.mean() else "second")
+    assert theory.paired_losses(first, first).better == "neither"
+    assert theory.paired_losses(first, first).p_value == 1.0
+    assert theory.paired_losses(first + 1.0, first).p_value < 1e-6
+    with pytest.raises(ValueError, match="1 examples have losses"):
+        theory.paired_losses([1.0], [2.0])
 
 
 @given(b=st.integers(0, 60), c=st.integers(0, 60))

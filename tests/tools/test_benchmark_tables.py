@@ -71,7 +71,24 @@ def test_ratios_of_rivals_are_ranges_from_few_rows_to_many(folder):
     assert regression == ["Forest, regression", "25,000", "3.5 s", "—", "14 ×"]
 
 
-@pytest.mark.parametrize("name", benchmark_tables.TABLES)
+def test_rivals_that_did_not_run_have_no_column_and_quick_runs_no_table(folder):
+    found = [problem("a9a 1,000", 0.01, scikit_learn=(0.05, False))]
+    write(folder, "kernel_svm.json", results=found)
+    assert "intelex" not in benchmark_tables.exact_svm()
+    assert "| 5 × |" in benchmark_tables.exact_svm()
+    write(folder, "kernel_svm.json", results=found, quick=True)
+    with pytest.raises(MissingResults, match="--quick"):
+        benchmark_tables.exact_svm()
+
+
+def test_the_source_of_the_figure_is_the_file_that_exists(folder):
+    assert "covtype-20000" in benchmark_tables.figure_source()
+    write(folder, "tables-forest.json", results=[])
+    assert "--name tables-forest" in benchmark_tables.figure_source()
+    assert "covtype" not in benchmark_tables.figure_source()
+
+
+@pytest.mark.parametrize("name", sorted({*benchmark_tables.TABLES} - {"figure-source"}))
 def test_absent_results_are_named(folder, name):
     with pytest.raises(MissingResults, match=r"\.json"):
         benchmark_tables.TABLES[name]()

@@ -27,9 +27,12 @@ INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ende
 
 # Arguments of Python functions that are options of the same name here.
 OPTION_ARGUMENTS = {
-    *("target", "format", "index_base", "n_features"),
+    *("target", "format", "index_base", "n_features", "separator", "encoding", "decimal"),
+    *("task", "metric"),
     *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
 }
+
+STARTED: float | None = None  # when this process began, by time.perf_counter, if it is known
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 REMEDY = "check the name and the permissions"
@@ -54,8 +57,8 @@ def _short_errors() -> Iterator[None]:
     """Turn every error into one line and an exit code."""
     try:
         yield
-    except KeyboardInterrupt:
-        say("interrupted", "yellow")
+    except KeyboardInterrupt as error:
+        say(f"interrupted: {error}" if str(error) else "interrupted", "yellow")
         raise typer.Exit(INTERRUPTED_EXIT_CODE) from None
     except BrokenPipeError:  # `widemargin ... | head`
         raise
@@ -96,8 +99,8 @@ def _message(error: BaseException) -> str:
 
 def as_option(argument: Any) -> str:
     """How the command line spells an `Argument` of a message."""
-    if argument.name == "header" and argument.value is False:
-        return "--no-header"
+    if argument.name == "header":
+        return "--header" if argument.value else "--no-header"
     if argument.name not in OPTION_ARGUMENTS:
         return str(argument)
     option = f"--{argument.name.replace('_', '-')}"

@@ -1,62 +1,16 @@
 """Data files as models take them: named columns for training, the same columns for prediction."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from widemargin.cli.console import say
+from widemargin.cli.files import FileOptions
 
 INDEX_BASE_ATTRIBUTE = "svmlight_index_base_"  # of models trained on svmlight files
-
-DataArgument = Annotated[
-    Path,
-    typer.Argument(
-        help="Data file: .csv, .tsv, .parquet, .svm or .npz; - is standard input.",
-        show_default=False,
-    ),
-]
-DataArguments = Annotated[
-    list[Path],
-    typer.Argument(
-        help="Data file: .csv, .tsv, .parquet, .svm or .npz; - is standard input. Several files "
-        "need --stream.",
-        show_default=False,
-    ),
-]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="Format of a file with another suffix: csv, tsv, parquet, svmlight or npz. Standard "
-        "input is csv without it.",
-    ),
-]
-NoHeaderOption = Annotated[
-    bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
-]
-IndexBaseOption = Annotated[
-    int | None,
-    typer.Option(
-        "--index-base", min=0, max=1, help="Number of the first column of an svmlight file: 0 or 1."
-    ),
-]
-
-
-FeaturesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--n-features",
-        min=1,
-        help="Number of columns of an svmlight file; by default its largest column number.",
-    ),
-]
-ManyClassesOption = Annotated[
-    bool,
-    typer.Option("--many-classes", help="The target holds classes, even if it has many numbers."),
-]
 
 # A numeric target with more values than this is taken for a quantity, not for classes; so is one
 # with more than FEW_VALUES of which each occurs in few rows.
@@ -64,7 +18,7 @@ MANY_VALUES, FEW_VALUES, ROWS_PER_VALUE = 100, 20, 5
 
 
 def check_classes(values: Any, rows: int, name: str | None, *, many: bool) -> None:
-    """Refuse a target that looks like a quantity, because all models are classifiers."""
+    """Refuse a target that looks like a quantity, for models that predict classes."""
     if values.dtype.kind not in "iuf":
         return
     count = len(values)
@@ -77,8 +31,18 @@ def check_classes(values: Any, rows: int, name: str | None, *, many: bool) -> No
         what = f"{count:,} different numbers in {rows:,} rows"
     accept = "" if fractions.size else "; if they are classes, add --many-classes"
     raise ValueError(
-        f"the target {name!r} holds {what}, and these models predict classes. To predict a number, "
-        f"use a regressor in Python, such as LinearSVR or MLPRegressor{accept}"
+        f"the target {name!r} holds {what}, and this model predicts classes. To predict a number, "
+        f"use a regressor, such as --model tabular-regressor or linear-svr{accept}"
+    )
+
+
+def check_values(y: Any, name: str | None) -> Any:
+    """The target of a regressor as floats; text is refused."""
+    if y.dtype.kind in "iuf":
+        return y.astype(np.float64)
+    raise ValueError(
+        f"the target {name!r} holds text, such as {str(y[0])!r}, and this model predicts numbers; "
+        "use a classifier, such as --model tabular-classifier"
     )
 
 
@@ -93,32 +57,45 @@ def named(table: Any) -> Any:
 
 def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
     """Function that reads a file for `model`; it returns the inputs and the target."""
+    from widemargin.easy.saved import record_of
     from widemargin.tables import read_table, text_columns
+    from widemargin.tables.models import date_columns
 
-    text = text_columns(model)
+    text, dates, record = text_columns(model), set(date_columns(model)), record_of(model)
+    order = [column.name for column in record.columns] if record else []
+    known = order or [str(name) for name in getattr(model, "feature_names_in_", ())]
 
-    def inputs(
-        path: Path,
-        target: str | None,
-        format: str | None,
-        header: bool,
-        index_base: int | None,
-    ) -> tuple[Any, Any]:
-        known = getattr(model, INDEX_BASE_ATTRIBUTE, None) if index_base is None else index_base
+    def inputs(path: Path, target: str | None, files: FileOptions) -> tuple[Any, Any]:
+        base = files.index_base
+        base = getattr(model, INDEX_BASE_ATTRIBUTE, None) if base is None else base
         table = read_table(
             path,
             target=target,
-            format=format,
-            header=header,
             text_columns=text,
-            n_features=model.n_features_in_,
-            index_base=known,
+            known=known,
+            n_features=getattr(model, "n_features_in_", None),
+            **replace(files, index_base=base).arguments(),
         )
-        if known is None and table.index_base == 1:
+        if base is None and table.index_base == 1:
             _warn_of_index_base(table.X, path)
-        return _matched(model, table, path, text), table.y
+        if record is not None:
+            table = _without_target(table, order, record.target)
+        return _matched(model, table, path, text, dates), table.y
 
     return inputs
+
+
+def _without_target(table: Any, order: list[str], target: str) -> Any:
+    """Columns of a file without header and target get the names that they had in training."""
+    inputs = [name for name in order if name != target]
+    bare = [f"c{i}" for i in range(len(order))]
+    if order != bare or list(table.feature_names) != bare[:-1] or table.y is not None:
+        return table
+    return replace(table, feature_names=tuple(inputs), X=_renamed(table.X, inputs))
+
+
+def _renamed(X: Any, names: list[str]) -> Any:
+    return X.set_axis(names, axis=1) if hasattr(X, "iloc") else X
 
 
 def remember_index_base(model: Any, table: Any) -> None:
@@ -137,14 +114,14 @@ def _warn_of_index_base(X: Any, path: Path) -> None:
         )
 
 
-def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
+def _matched(model: Any, table: Any, path: Path, text: list[str] | None, dates: set[str]) -> Any:
     """The columns that the model was trained on, found by name, in its order."""
     from widemargin.tables import DataFileError
     from widemargin.tables.models import needed_columns
 
     trained = list(getattr(model, "feature_names_in_", ()))
     if not trained or not table.feature_names:
-        if hasattr(table.X, "iloc"):
+        if hasattr(table.X, "iloc") and text is None:
             raise DataFileError(
                 f"{path}: has text or missing values; the model was trained on numbers only"
             )
@@ -157,7 +134,10 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
             f"{path}: lacks {_columns(absent)} of the model; the file has {_columns(frame.columns)}"
         )
     numbers = [name for name in present if name in needed and name not in (text or ())]
-    if words := [name for name in numbers if frame[name].dtype.kind not in "fiu"]:
+    words = [name for name in numbers if frame[name].dtype.kind not in "fiu" and name not in dates]
+    if text is not None:  # the encoder takes single words in columns of numbers for missing
+        words = [name for name in words if not _any_number(frame[name])]
+    if words:
         raise DataFileError(
             f"{path}: text in {_columns(words)}, where the model was trained on numbers"
         )
@@ -167,6 +147,12 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None) -> Any:
             "fill them in, or train on a table that has missing values there"
         )
     return frame[present]
+
+
+def _any_number(column: Any) -> bool:
+    import pandas
+
+    return bool(pandas.to_numeric(column, errors="coerce").notna().any())
 
 
 def _columns(names: Any) -> str:

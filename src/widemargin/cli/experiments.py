@@ -60,7 +60,7 @@ def _show_models(rows: Iterable[Any]) -> list[Any]:
 def _explain(data: dict[str, str], picture: Path | None) -> None:
     """What the columns of the table mean, and what to type next."""
     notes = data | {
-        "time": "seconds of the fit, measured just now on this machine",
+        "time": "seconds of the fit with one thread, measured just now on this machine",
         "checks": "bounds and conditions of optimality, computed again from the rows, and how "
         "many hold: widemargin.analysis.certificate(model, X, y) lists them",
         "rival": "scikit-learn's own model; trees are HistGradientBoostingClassifier",

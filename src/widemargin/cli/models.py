@@ -2,10 +2,16 @@
 
 from typing import Any
 
-from widemargin.linear_svm.estimators import LinearSVC
-from widemargin.mixtures import HardMixtureClassifier, MixtureOfExpertsClassifier
+from widemargin.linear_svm.estimators import LinearSVC, LinearSVR
+from widemargin.mixtures import (
+    HardMixtureClassifier,
+    HardMixtureRegressor,
+    MixtureOfExpertsClassifier,
+    MixtureOfExpertsRegressor,
+)
 from widemargin.mlp.classifier import MLPClassifier
 from widemargin.mlp.nilsson import NilssonMLPClassifier
+from widemargin.mlp.regressor import MLPRegressor
 from widemargin.mlp.simple import SimpleMLPClassifier
 from widemargin.perceptrons.kernel_perceptron import KernelPerceptron
 from widemargin.perceptrons.kernel_sgd_svm import KernelSGDSVC
@@ -14,6 +20,8 @@ from widemargin.perceptrons.perceptron import Perceptron
 from widemargin.perceptrons.sgd_svm import SGDSVC
 from widemargin.svm.nu_svc import NuSVC
 from widemargin.svm.svc import SVC
+from widemargin.svm.svr import SVR, NuSVR
+from widemargin.tabular import TabularClassifier, TabularRegressor
 
 __all__ = ["MODELS", "new_model"]
 
@@ -31,6 +39,14 @@ MODELS: dict[str, type[Any]] = {
     "mixture-of-experts": MixtureOfExpertsClassifier,
     "svc": SVC,
     "nu-svc": NuSVC,
+    "linear-svr": LinearSVR,
+    "svr": SVR,
+    "nu-svr": NuSVR,
+    "mlp-regressor": MLPRegressor,
+    "hard-mixture-regressor": HardMixtureRegressor,
+    "mixture-of-experts-regressor": MixtureOfExpertsRegressor,
+    "tabular-classifier": TabularClassifier,
+    "tabular-regressor": TabularRegressor,
 }
 
 

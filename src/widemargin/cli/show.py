@@ -1,18 +1,21 @@
-"""`widemargin info`, `models` and `versions`: contents of a model file, models, packages."""
+"""`widemargin info`: contents of a model file, models and their parameters, packages."""
 
 import platform
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from widemargin.cli.console import JsonOption, listing, number, out, print_facts, print_json
 from widemargin.cli.data import INDEX_BASE_ATTRIBUTE
-from widemargin.cli.predict import ModelArgument
 
 DEPENDENCIES = (
     *("numpy", "scipy", "scikit-learn", "safetensors"),
     *("typer", "rich", "pyarrow", "pandas", "matplotlib"),
+)
+RUN_FACTS = (  # of the record that `train` keeps
+    *("task", "target", "file", "rows", "train_rows", "test_rows", "stop_reason", "command"),
 )
 # How `info` calls the fitted attributes that tell about the training.
 TRAINING_ATTRIBUTES = {
@@ -28,10 +31,61 @@ TRAINING_ATTRIBUTES = {
 }
 
 
-def info(model: ModelArgument, json: JsonOption = False) -> None:
-    """Show the contents of a model file."""
+def info(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="A model file, or the name of a model; without it versions and models.",
+            metavar="[MODEL]",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the contents of a model file, the parameters of a model, or versions and models."""
+    from widemargin.cli.models import MODELS
+
+    if what is None:
+        _show_all(json)
+    elif what in MODELS and not Path(what).is_file():
+        _show_parameters(what, json)
+    else:
+        _show_file(Path(what), json)
+
+
+def _show_all(json: bool) -> None:
+    from widemargin.cli.models import MODELS
+
+    models = {name: str(cls.__doc__).splitlines()[0] for name, cls in MODELS.items()}
+    result = _versions()
+    if json:
+        print_json(result | {"models": models})
+        return
+    _print_versions(result)
+    out.print()
+    print_facts(models, "Models")
+
+
+def _show_parameters(name: str, json: bool) -> None:
+    from widemargin.cli.settings import make_model
+
+    parameters = make_model(name, [], None).get_params(deep=False)
+    if json:
+        print_json(parameters)
+    else:
+        print_facts({key: one_line(value) for key, value in parameters.items()})
+
+
+def _show_file(model: Path, json: bool) -> None:
+    """The contents of a model file."""
+    from widemargin.easy.saved import record_of
     from widemargin.persistence import describe, load
 
+    if not model.exists():
+        raise FileNotFoundError(
+            f"{model}: there is no such file, and no model of this name; widemargin info lists "
+            "the models"
+        )
     facts, fitted = describe(model), load(model)
     steps = [step for _, step in getattr(fitted, "steps", [("model", fitted)])]
     last = steps[-1]
@@ -40,6 +94,7 @@ def info(model: ModelArgument, json: JsonOption = False) -> None:
     }
     if getattr(last, "kkt_violation_", None) is not None:  # an exact machine, which has no epochs
         record = {"steps": record.pop("epochs")} | record
+    run = record_of(fitted)
     record["history_length"] = len(getattr(last, "history_", ()))
     record["support_vectors"] = len(last.support_) if hasattr(last, "support_") else None
     result = {
@@ -54,6 +109,7 @@ def info(model: ModelArgument, json: JsonOption = False) -> None:
         "feature_names": getattr(fitted, "feature_names_in_", None),
         "index_base": getattr(fitted, INDEX_BASE_ATTRIBUTE, None),
         "training": record,
+        "run": None if run is None else {name: getattr(run, name) for name in RUN_FACTS},
     }
     if json:
         print_json(result)
@@ -77,6 +133,9 @@ def _print_model(result: dict[str, Any]) -> None:
             "columns start at": result["index_base"],
         }
     )
+    if result["run"] is not None:
+        out.print()
+        print_facts(result["run"], "Run")
     out.print()
     print_facts({k: one_line(v) for k, v in result["parameters"].items()}, "Parameters")
     if record["stop_reason"] is not None:
@@ -94,27 +153,6 @@ def _print_model(result: dict[str, Any]) -> None:
 def one_line(value: Any) -> str:
     """The value as Python writes it, without line breaks."""
     return " ".join(repr(value).split("\n"))
-
-
-def models(
-    name: Annotated[
-        str | None, typer.Argument(help="Show the parameters of this model.", show_default=False)
-    ] = None,
-    json: JsonOption = False,
-) -> None:
-    """List the models, or the parameters of one of them."""
-    from widemargin.cli.models import MODELS
-    from widemargin.cli.train import make_model
-
-    if name is None:
-        table = {key: str(cls.__doc__).splitlines()[0] for key, cls in MODELS.items()}
-    else:
-        table = make_model(name, [], None).get_params(deep=False)
-    if json:
-        print_json(table)
-    else:
-        shown = {key: value if name is None else one_line(value) for key, value in table.items()}
-        print_facts(shown)
 
 
 def _print_version(wanted: bool) -> None:
@@ -139,15 +177,15 @@ def version(
     """Large-margin learning on large data."""
 
 
-def versions(json: JsonOption = False) -> None:
-    """Show the versions of packages and the features of the processor."""
+def _versions() -> dict[str, Any]:
+    """Versions of packages and features of the processor."""
     import joblib
     import scipy.linalg  # noqa: F401  loads BLAS
     from threadpoolctl import threadpool_info
 
     from widemargin import __version__, _core
 
-    result = {
+    return {
         "widemargin": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -162,10 +200,6 @@ def versions(json: JsonOption = False) -> None:
             if library["user_api"] == "blas"
         ],
     }
-    if json:
-        print_json(result)
-    else:
-        _print_versions(result)
 
 
 def _version(package: str) -> str | None:

@@ -58,7 +58,11 @@ CheckpointOption = Annotated[
 ]
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Continue from the checkpoint.", rich_help_panel=PANEL),
+    typer.Option(
+        "--resume",
+        help="Continue an interrupted run: a search with its finished stages, a stream from its "
+        "checkpoint.",
+    ),
 ]
 
 
@@ -76,13 +80,13 @@ class Streaming:
     checkpoint: Path | None
     resume: bool
 
-    def check_unused(self, data: Sequence[Path]) -> None:
+    def check_unused(self, data: Sequence[Path], *, resume_too: bool = True) -> None:
         """Refuse these options, and several files, where --stream was not given."""
         if len(data) > 1:
             raise ValueError(f"{len(data)} data files were given; several need --stream")
         names = ("--epochs", "--classes", "--statistics", "--chunk-rows", "--checkpoint")
         given = [name for name, value in zip(names, astuple(self), strict=False) if value]
-        if given or self.resume:
+        if given or (self.resume and resume_too):
             raise ValueError(f"{(given or ['--resume'])[0]} is an option of streams; add --stream")
 
     def labels(self) -> np.ndarray | None:
@@ -168,11 +172,19 @@ def train_stream(
     return fitted, summary
 
 
+def streams(model: type[Any]) -> bool:
+    """Whether a model learns from streams: a classifier that is trained chunk by chunk."""
+    from sklearn.base import is_classifier
+
+    estimator = model()
+    return is_classifier(estimator) and hasattr(estimator, "partial_fit")
+
+
 def _check_model(estimator: Any) -> None:
     from widemargin.cli.models import MODELS
 
-    if not hasattr(estimator, "partial_fit"):
-        able = [name for name, cls in MODELS.items() if hasattr(cls(), "partial_fit")]
+    if not streams(type(estimator)):
+        able = [name for name, cls in MODELS.items() if streams(cls)]
         raise ValueError(
             f"{type(estimator).__name__} needs all data in memory; use one of {', '.join(able)}, "
             "or leave out --stream"

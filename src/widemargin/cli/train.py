@@ -1,39 +1,34 @@
 """`widemargin train`: from a data file to a model file."""
 
-import ast
-import contextlib
-import difflib
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
 
 from widemargin._runtime.files import is_stream
+from widemargin.cli import console as console_module
+from widemargin.cli.config import ConfigOption
 from widemargin.cli.console import (
-    INTERRUPTED_EXIT_CODE,
     JsonOption,
     check_output,
     input_path,
     output_path,
-    print_json,
-    say,
 )
-from widemargin.cli.data import (
+from widemargin.cli.easy import (
+    default_output,
+)
+from widemargin.cli.files import (
     DataArguments,
+    DecimalOption,
+    EncodingOption,
     FeaturesOption,
+    FileOptions,
     FormatOption,
+    HeaderOption,
     IndexBaseOption,
-    ManyClassesOption,
-    NoHeaderOption,
-    check_classes,
-    named,
-    reader_for,
-    remember_index_base,
+    SeparatorOption,
 )
-from widemargin.cli.progress import progress_bar
 from widemargin.cli.stream import (
     CheckpointOption,
     ChunkRowsOption,
@@ -43,211 +38,177 @@ from widemargin.cli.stream import (
     StatisticsOption,
     Streaming,
     StreamOption,
-    train_stream,
 )
-from widemargin.cli.summary import error_rate, print_summary, summary_of
+from widemargin.cli.training import HELD_OUT, Search, Training, check_suffix
 
-CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
-INTERRUPTED = "interrupted"  # the stop reason after Ctrl-C
-MAX_SETTING = 10_000  # characters of a tuple, list or dictionary
-# Suffixes that promise a file of another format.
-OTHER_FORMATS = {
-    *(".pkl", ".pickle", ".p", ".joblib", ".dill", ".onnx", ".pmml", ".pt", ".pth"),
-    *(".h5", ".hdf5", ".keras", ".json", ".yaml", ".csv", ".tsv", ".txt", ".parquet"),
-    *(".svm", ".npz", ".npy", ".gz", ".zip"),
-}
+STREAM_MODEL = "margin-perceptron"
+SEARCH, ONE = "Search for the best model", "One model"
 
 
 def train(
     data: DataArguments,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="Model file to write, as safetensors; - is standard output."
-        ),
-    ],
     target: Annotated[
         str | None, typer.Option(help="Target column: its name, or a position such as -1.")
     ] = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="Name of the model; see: widemargin models.")
-    ] = "margin-perceptron",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the model; repeatable."),
-    ] = None,
-    format: FormatOption = None,
-    no_header: NoHeaderOption = False,
-    index_base: IndexBaseOption = None,
-    n_features: FeaturesOption = None,
-    many_classes: ManyClassesOption = False,
-    test: Annotated[
-        Path | None, typer.Option(help="Data file on which to measure the test error.")
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Model file to write, as safetensors; - is standard output. By default the name "
+            "of the data file, with .safetensors, in the current folder.",
+            show_default=False,
+        ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Stop training after this many seconds.", metavar="S")
+        float | None,
+        typer.Option(
+            help="Seconds of the whole command, from reading to the report; 300 by default, 0 for "
+            "no limit. With --model: of the training alone, without a limit by default.",
+            metavar="S",
+            show_default=False,
+        ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.")
+    test: Annotated[Path | None, typer.Option(help="Data file to measure the model on.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="classification or regression; by default decided by the target.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="What is best: error, auc, f1, log_loss, rmse, mae, r2, or another scorer of "
+            "scikit-learn.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of groups: rows of a group stay together, and it is no input.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    time_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of times: the last rows are held out, and it is no input.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to leave out; repeatable.", rich_help_panel=SEARCH),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column to use although it looks like an identifier; repeatable.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of categories although its values are numbers, such as codes; repeatable.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            help="Fraction of the rows that is held out to judge the model, at most 20,000 rows.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = HELD_OUT,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(min=100, help="The most rows to train on.", rich_help_panel=SEARCH),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show the plan, train nothing.", rich_help_panel=SEARCH),
     ] = False,
-    json: JsonOption = False,
+    resume: ResumeOption = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Train this model instead; widemargin info lists them.",
+            rich_help_panel=ONE,
+            show_default=False,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Parameter of the model, or of the search (effort=2); repeatable.",
+            rich_help_panel=ONE,
+        ),
+    ] = None,
+    many_classes: Annotated[
+        bool,
+        typer.Option(
+            "--many-classes",
+            help="With --model: the target holds classes, even if it has many numbers.",
+            rich_help_panel=ONE,
+        ),
+    ] = False,
+    format: FormatOption = None,
+    separator: SeparatorOption = None,
+    header: HeaderOption = None,
+    encoding: EncodingOption = None,
+    decimal: DecimalOption = None,
+    index_base: IndexBaseOption = None,
+    n_features: FeaturesOption = None,
     stream: StreamOption = False,
     epochs: EpochsOption = None,
     classes: ClassesOption = None,
     statistics: StatisticsOption = None,
     chunk_rows: ChunkRowsOption = None,
     checkpoint: CheckpointOption = None,
-    resume: ResumeOption = False,
+    config: ConfigOption = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress bar, no summary.")
+    ] = False,
+    json: JsonOption = False,
 ) -> None:
-    """Train a model on a data file and save it.
+    """Train a model on a data file, measure it on held-out rows, save it and its report.
 
-    Text becomes indicators, and the median replaces missing numbers. Ctrl-C saves the model as it
-    stands.
+    Without --model the best model is searched for: columns are understood, classification or
+    regression is decided, rows are held out, and a report says what was decided and why. Ctrl-C
+    saves the best model so far.
     """
+    started = console_module.STARTED or time.perf_counter()
+    columns = (drop or [], keep or [], text or [])
+    search = Search(task, metric, groups, time_column, *columns, holdout, max_rows, dry_run)
     streaming = Streaming(epochs, classes, statistics, chunk_rows, checkpoint, resume)
-    if not stream:
-        streaming.check_unused(data)
-    estimator = make_model(model, settings or [], None if stream else time_limit)
-    output, console = output_path(output, json)
+    files = FileOptions(format, separator, header, encoding, decimal, index_base)
     data = [input_path(path) for path in data]
+    if time_limit is not None and time_limit < 0:
+        raise ValueError(f"--time-limit {time_limit:g} is negative; use seconds, or 0 for no limit")
+    output, console = output_path(output or default_output(data[0]), json)
     test = None if test is None else input_path(test)
     check_output(output, *data, test)
-    _check_suffix(output)
+    check_suffix(output)
     if test is not None and not (test.is_file() or is_stream(test)):
         raise FileNotFoundError(f"{test}: there is no such file; check the name")
-    reading: dict[str, Any] = {
-        "target": target,
-        "format": format,
-        "header": not no_header,
-        "index_base": index_base,
-    }
-    width = {"n_features": n_features}
-    if stream:
-        fitted, summary = train_stream(
-            estimator, data, output, streaming, reading | width, time_limit, quiet, many_classes
-        )
-    else:
-        fitted, summary = _train_on_table(
-            estimator, data[0], output, reading | width, quiet, many_classes
-        )
-    reading["target"] = summary.pop("target")
-    interrupted = summary["stop_reason"] == INTERRUPTED
-    if test is not None and not interrupted:
-        X_test, y_test = reader_for(fitted)(test, **reading)
-        summary |= {"test_rows": len(y_test), "test_error": error_rate(fitted, X_test, y_test)}
-    if json:
-        print_json(summary)
-    elif not quiet:
-        print_summary(summary, console)
-    if interrupted:
-        say(f"interrupted: the model as it stands was saved to {output}", "yellow")
-        raise typer.Exit(INTERRUPTED_EXIT_CODE)
-
-
-def _check_suffix(output: Path) -> None:
-    if output.suffix.lower() in OTHER_FORMATS:
-        raise ValueError(
-            f"--output {output}: models are written in the safetensors format, not as "
-            f"{output.suffix}; name the file {output.with_suffix('.safetensors').name}"
-        )
-
-
-def _train_on_table(
-    estimator: Any,
-    data: Path,
-    output: Path,
-    reading: Mapping[str, Any],
-    quiet: bool,
-    many_classes: bool,
-) -> tuple[Any, dict[str, Any]]:
-    """Fit and save a model; return it with a summary of the training."""
-    from widemargin.persistence import save
-    from widemargin.tables import read_table
-    from widemargin.training.control import interrupt_flag
-
-    table = read_table(data, **reading)
-    if table.y is None:
-        raise ValueError(f"{data}: the target column is not known; name it with --target")
-    check_classes(np.unique(table.y), len(table.y), table.target_name, many=many_classes)
-    X = named(table)
-    mixed = X is table.X and hasattr(X, "iloc")
-    fitted = _with_encoder(estimator) if mixed else estimator
-    start = time.perf_counter()
-    # Ctrl-C while the table is encoded ends training after one step.
-    with progress_bar(estimator, quiet=quiet), interrupt_flag():
-        fitted.fit(X, table.y)
-    seconds = time.perf_counter() - start
-    remember_index_base(fitted, table)
-    save(fitted, output)  # before anything else can go wrong
-    interrupted = estimator.stop_reason_ == INTERRUPTED  # whoever stops does not want to wait
-    summary = summary_of(
-        estimator,
-        rows=X.shape[0],
-        columns=X.shape[1],
-        epochs=int(np.sum(estimator.n_iter_)),
-        stop_reason=estimator.stop_reason_,
-        training_error=None if interrupted else error_rate(fitted, X, table.y),
-        seconds=seconds,
-        file=str(output),
-        target=table.target_name,
+    training = Training(
+        data, output, target, test, time_limit, settings or [], quiet, json, console
     )
-    return fitted, summary
-
-
-def make_model(name: str, settings: Sequence[str], time_limit: float | None) -> Any:
-    """The model called `name` with these settings, which are checked."""
-    from widemargin.cli.models import MODELS, new_model
-
-    if name not in MODELS:
-        raise ValueError(f"there is no model {name!r}; use one of {', '.join(MODELS)}")
-    estimator = new_model(name)
-    known = estimator.get_params()
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals:
-            raise ValueError(f"--set {setting}: give a parameter and its value: max_iter=50")
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=3, cutoff=0.5) or sorted(known)
-            raise ValueError(f"{name} has no parameter {key!r}; closest: {', '.join(close)}")
-        try:
-            estimator.set_params(**{key: parse_value(text)})
-        except (SyntaxError, ValueError) as error:
-            raise ValueError(f"--set {setting}: {error}; write (50, 50), [1, 2] or text") from None
-    if time_limit is not None:
-        estimator.set_params(time_limit=time_limit)
-    estimator._validate_params()  # before the data are read
-    return estimator
-
-
-def parse_value(text: str) -> Any:
-    """The value that a setting stands for.
-
-    An integer, a float, true, false or null; numbers such as 512,512 as a tuple; tuples, lists and
-    dictionaries as Python writes them; any other text as it is.
-
-    Examples
-    --------
-    >>> parse_value("(50, 50)"), parse_value("50,50"), parse_value("[0.5]"), parse_value("auto")
-    ((50, 50), (50, 50), [0.5], 'auto')
-    """
-    if text.lower() in CONSTANTS:
-        return CONSTANTS[text.lower()]
-    if text.strip().startswith(("(", "[", "{")):
-        if len(text) > MAX_SETTING:
-            raise ValueError(f"the value has more than {MAX_SETTING} characters")
-        return ast.literal_eval(text.strip())
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(text)
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return tuple(kind(part) for part in text.rstrip(",").split(","))
-    return text
-
-
-def _with_encoder(estimator: Any) -> Any:
-    from sklearn.pipeline import Pipeline
-
-    from widemargin.tables import TableEncoder
-
-    return Pipeline([("encoder", TableEncoder()), ("model", estimator)])
+    if model is None and not stream:
+        streaming.check_unused(data, resume_too=False)
+        if many_classes:
+            raise ValueError("--many-classes belongs to --model; use --task classification")
+        training.search(search, files, n_features, resume, started)
+    else:
+        search.check_unused()
+        if not stream:
+            streaming.check_unused(data)
+        training.one(model or STREAM_MODEL, files, n_features, many_classes, streaming, stream)

@@ -9,7 +9,17 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from widemargin.papers.item import Claim, Item, Measured
-from widemargin.papers.regression import DATA, ORIGIN, TASKS, TOL, VARIANTS, Fit, first_rows, fit
+from widemargin.papers.regression import (
+    OLD,
+    ORIGIN,
+    TASKS,
+    TOL,
+    VARIANTS,
+    Fit,
+    first_rows,
+    fit,
+    table_item,
+)
 from widemargin.papers.scope import Scope
 from widemargin.reference.regression_pairs import pair_decomposition
 from widemargin.reference.svm import machine, svm_problem
@@ -71,7 +81,6 @@ TABLE_5_4: dict[str, dict[str, Row]] = {
         PAIRS: (24022, 1818, -11229124.45, 8.96, 12.59),
     },
 }
-OLD = "seconds of a Pentium III at 750 MHz"
 TOO_LARGE = "the pair-selecting machine here keeps the whole kernel matrix, too large for all rows"
 OTHER_YEARS = "the series is another version, and its test rows are other years"
 LIMIT = 45.0  # seconds of one fit
@@ -179,15 +188,14 @@ def item(number: str, title: str, rows: int | None, minutes: float, *claims: Cla
         for key in published
         if f", {PAIRS}," in key and key.partition(",")[0] not in pairs
     }
-    return Item(
-        f"table-{number}",
+    return table_item(
+        number,
         title,
-        f"thesis, Table {number}",
+        minutes,
+        table(rows, pairs),
         kind="value",
         protocol=f"Gaussian SVR, q = 2, cache of 300 MB, tol {TOL}; "
         f"{f'the first {rows:,} rows' if rows else 'all rows'}",
-        minutes=minutes,
-        run=table(rows, pairs),
         published=published,
         decimals=2,
         claims=(*CLAIMS, *claims),
@@ -206,7 +214,6 @@ def item(number: str, title: str, rows: int | None, minutes: float, *claims: Cla
             "were, for SVMTorch on Forest in Table 5.3. Best here: working sets of hundreds of "
             "variables.",
         ),
-        data=DATA,
     )
 
 

@@ -89,12 +89,10 @@ def figure_6_3(scope: Scope) -> Measured:
     valid = np.array([record["validation_criterion"] for record in history])
 
     def draw(figure: Any) -> None:
-        ax = figure.subplots()
-        numbers = np.arange(1, len(per_row) + 1)
-        ax.plot(numbers, per_row, "o-", color=BLUE, label="training")
-        ax.plot(numbers, valid, "o-", color=VERMILION, label="validation, of y given x")
-        ax.set(xlabel="iteration", ylabel="negative log-likelihood per row")
-        ax.legend(**LEGEND)
+        titles = ("training: −log P(x, y) per row", "validation: −log P(y|x) per row")
+        for ax, title, curve in zip(figure.subplots(1, 2), titles, (per_row, valid), strict=True):
+            ax.plot(np.arange(1, len(curve) + 1), curve, "o-", color=BLUE)
+            ax.set(xlabel="iteration", title=title)
 
     here = {
         "iterations": float(len(per_row)),
@@ -103,7 +101,7 @@ def figure_6_3(scope: Scope) -> Measured:
         "validation, first": float(valid[0]),
         "validation, last": float(valid[-1]),
     }
-    return Measured(here, figures={"20 MLP experts, local gaters": drawn(draw)})
+    return Measured(here, figures={"20 MLP experts, local gaters": drawn(draw, width=9)})
 
 
 # ---------------------------------------------------------------------------------------- 6.6.1

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
@@ -35,14 +36,23 @@ class Trial:
         return float(np.mean([fit.fit_time_ for fit in self.fits]))
 
 
-def tuned(candidates: Sequence[Any], data: Bunch, seeds: Sequence[int]) -> Trial:
-    """Chooses with the first seed, fits the choice with every seed; only it sees the test rows."""
+def tuned(
+    candidates: Sequence[Any], data: Bunch, seeds: Sequence[int], *, together: bool = False
+) -> Trial:
+    """Chooses with the first seed, fits the choice with every seed; only it sees the test rows.
+
+    With `together`, models that use one thread each are fitted side by side; their times then say
+    little.
+    """
     first = [_seeded(candidate, data, seeds[0]) for candidate in candidates]
     errors = [error(fit, data, "valid") for fit in first]
     if not first or not np.isfinite(errors).any():
         raise ValueError("no candidate has a validation error")
     best = int(np.nanargmin(errors))
-    fits = [first[best], *(_seeded(candidates[best], data, seed) for seed in seeds[1:])]
+    others = Parallel(n_jobs=-1 if together else 1, prefer="threads")(
+        delayed(_seeded)(candidates[best], data, seed) for seed in seeds[1:]
+    )
+    fits = [first[best], *others]
     setting = _setting(candidates[best], candidates)
     return Trial(fits, [error(fit, data, "test") for fit in fits], setting)
 

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from widemargin import _core
 from widemargin.tables import TableEncoder, text_columns
-from widemargin.tables.arrow import MISSING_VALUES, clean, features, floats, is_text, target_array
+from widemargin.tables.arrow import clean, features, floats, is_text, target_array
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import require_pyarrow
+from widemargin.tables.formats import MISSING_VALUES, require_pyarrow
 from widemargin.tables.readers import check_names
 from widemargin.tables.table import find_column
 

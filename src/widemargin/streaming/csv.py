@@ -12,7 +12,7 @@ from widemargin.streaming.chunk import Chunk, Position
 from widemargin.streaming.columns import ColumnOptions, Schema, infer_schema, is_number
 from widemargin.streaming.text import BOM, MAX_LINE_BYTES, TextChunk, opened, text_chunks
 from widemargin.tables import DataFileError
-from widemargin.tables.arrow import first_row, parse_csv, row_of_other_length
+from widemargin.tables.csv_file import first_row, parse_csv, row_of_other_length
 from widemargin.tables.formats import arrow_bytes, require_pyarrow, short_reason
 from widemargin.tables.readers import check_names
 from widemargin.tables.table import find_column

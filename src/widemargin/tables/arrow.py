@@ -1,29 +1,20 @@
-"""CSV and Parquet files: pyarrow reads them, their columns are cleaned and become arrays."""
+"""Arrow tables: Parquet and Arrow files, and columns that are cleaned and become arrays."""
 
-import contextlib
-import csv
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import (
-    open_arrow,
-    open_text,
-    read_errors,
-    require_pyarrow,
-    short_reason,
-)
+from widemargin.tables.errors import DataFileError
+from widemargin.tables.formats import MISSING_VALUES, read_errors, require_pyarrow
 
-PARSE_UNIT_BYTES = 2**24  # pyarrow needs a whole line within one unit; wide tables have long lines
 SECONDS_PER_DAY = 86_400
-
-# Values that mean "missing"; "?" is the convention of the UCI repository.
-MISSING_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "NAN", "-nan", "null", "NULL"]
+MOSTLY = 0.9  # fraction of the values that are numbers, for a column of numbers
+LOOKED_AT, LEAST_NUMBERS, LEAST_DIFFERENT = 5_000, 10, 5  # values that decide about it
+NUMBER_PATTERN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def read_parquet(path: Path) -> Any:
@@ -39,97 +30,34 @@ def read_parquet(path: Path) -> Any:
         return file.read()
 
 
-def read_csv(path: Path, delimiter: str | None, header: bool, text: Sequence[str]) -> Any:
-    """Arrow table of a CSV file; columns named in `text` stay text even if they hold numbers."""
+def read_arrow(path: Path) -> Any:
+    """Arrow table of an Arrow or Feather file, or of an Arrow stream."""
     pa = require_pyarrow()
-    first, delimiter = first_row(path, delimiter)
-    names = [name.strip() if header else f"c{i}" for i, name in enumerate(first)]
-    # pyarrow knows the columns by the names in the file, or f0, f1, ... if there are none.
-    known_as = first if header else [f"f{i}" for i in range(len(first))]
-    types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in text}
-    try:
-        with open_arrow(path) as stream:
-            options = {"autogenerate_column_names": not header, "block_size": PARSE_UNIT_BYTES}
-            table = parse_csv(stream, delimiter, options, types)
-        # Only this request for the column names makes pyarrow decode them.
-        return table.rename_columns(table.column_names if header else names)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        with open_text(path) as lines:
-            problem = row_of_other_length(lines, delimiter, len(first))
-        if problem:
-            raise DataFileError(f"{path}: {problem}") from error
-        raise DataFileError(
-            f"{path}: {short_reason(error)}; save it again as UTF-8 text with one row per line"
-        ) from error
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    remedy = "write it again, with pyarrow.feather.write_feather for example"
+    with read_errors(path, remedy, what="not a complete Arrow file", also=(ValueError,)):
+        with open(path, "rb") as stream:
+            beginning = stream.read(6)
+        opener = pa.ipc.open_file if beginning == b"ARROW1" else pa.ipc.open_stream
+        with pa.OSFile(str(path)) as source, opener(source) as reader:
+            return reader.read_all()
 
 
-def parse_csv(
-    source: Any,
-    delimiter: str,
-    options: Mapping[str, Any],
-    types: Mapping[str, Any],
-    columns: Sequence[str] = (),
+def clean(
+    column: Any,
+    where: str,
+    *,
+    as_text: bool = False,
+    parse: bool = False,
+    decimal: str = ".",
+    dates: bool = False,
 ) -> Any:
-    """Arrow table of CSV text: `columns`, or all of them.
-
-    pyarrow infers the type of each column that is not in `types`.
-    """
-    pa = require_pyarrow()
-    return pa.csv.read_csv(
-        source,
-        pa.csv.ReadOptions(**options),
-        pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        # "true" stays text; otherwise a column would change its type with the words it holds.
-        pa.csv.ConvertOptions(
-            column_types=types,
-            include_columns=columns,
-            null_values=MISSING_VALUES,
-            strings_can_be_null=True,
-            true_values=[],
-            false_values=[],
-        ),
-    )
-
-
-def first_row(path: Path, delimiter: str | None) -> tuple[list[str], str]:
-    """Values of the first line that is not blank, and their separator."""
-    with open_text(path) as lines:
-        line = next((line for line in lines if line.strip()), None)
-    if line is None:
-        raise DataFileError(f"{path}: the file is empty; give one with rows")
-    if "\0" in line:
-        raise DataFileError(
-            f"{path}: not a text file; if it is not CSV, name its format with ", Argument("format")
-        )
-    delimiter = delimiter or max(",;\t", key=line.count)
-    return next(csv.reader([line], delimiter=delimiter)), delimiter
-
-
-def row_of_other_length(
-    lines: Iterable[str], delimiter: str, width: int, first_line: int = 1
-) -> str | None:
-    """Message about the first row with too few or too many values, if there is one.
-
-    This is what pyarrow refuses most often, without saying in which line the row starts.
-    """
-    with contextlib.suppress(csv.Error):
-        reader = csv.reader(lines, delimiter=delimiter)
-        start = first_line
-        for row in reader:
-            if row and len(row) != width:
-                return (
-                    f"line {start} has {len(row)} values where the first has {width}; "
-                    "fix the line, or quote values that contain the separator"
-                )
-            start = first_line + reader.line_num
-    return None
-
-
-def clean(column: Any, where: str, *, as_text: bool = False, parse: bool = False) -> Any:
     """Column of one simple type: numbers, booleans or strings; dates become days since 1970.
 
     With `parse` (CSV), strings are stripped and `MISSING_VALUES` are missing.  A column whose
-    other strings are all numbers is then numeric, unless `as_text` is true.
+    other strings are all numbers is then numeric, unless `as_text` is true.  With `dates`, dates
+    and moments become moments without a zone.
     """
     pa = require_pyarrow()
     types = pa.types
@@ -140,7 +68,9 @@ def clean(column: Any, where: str, *, as_text: bool = False, parse: bool = False
         return column.cast(pa.string() if as_text else pa.float64())
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         text = column.cast(pa.large_string())
-        return _parse(text, as_text) if parse else text
+        return _parse(text, as_text, decimal) if parse else text
+    if dates and (types.is_date(kind) or types.is_timestamp(kind)):
+        return column.cast(pa.timestamp("ms"), safe=False)
     if types.is_temporal(kind) and not types.is_interval(kind):
         return _days(column)
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
@@ -151,17 +81,48 @@ def clean(column: Any, where: str, *, as_text: bool = False, parse: bool = False
     raise DataFileError(f"{where} holds {what}; convert it to numbers or UTF-8 text, or drop it")
 
 
-def _parse(text: Any, as_text: bool) -> Any:
+def _parse(text: Any, as_text: bool, decimal: str) -> Any:
     pa = require_pyarrow()
     text = pa.compute.utf8_trim_whitespace(text)
     missing = pa.compute.is_in(text, value_set=pa.array(MISSING_VALUES, text.type))
     text = pa.compute.if_else(missing, pa.scalar(None, text.type), text)
+    plain = text if decimal == "." else pa.compute.replace_substring(text, decimal, ".")
     for number in () if as_text else (pa.int64(), pa.float64()):
         try:
-            return text.cast(number)
+            return plain.cast(number)
         except pa.ArrowInvalid:
             continue
     return text
+
+
+def mostly_numbers(column: Any, decimal: str = ".") -> tuple[Any, str, int] | None:
+    """Text that is nearly always a number as numbers, with one of the other values and their count.
+
+    None if more than a tenth of the values are no numbers, or different numbers are few.
+    """
+    pa = require_pyarrow()
+    compute = pa.compute
+    if not _are_mostly_numbers(column.slice(0, LOOKED_AT), decimal):
+        return None
+    plain = column if decimal == "." else compute.replace_substring(column, decimal, ".")
+    good = compute.fill_null(compute.match_substring_regex(plain, NUMBER_PATTERN), True)
+    if compute.mean(good).as_py() < MOSTLY:
+        return None
+    others = column.filter(compute.invert(good))
+    numbers = compute.if_else(good, plain, pa.scalar(None, plain.type)).cast(pa.float64())
+    example = others[0].as_py() if len(others) else ""
+    return numbers, example, len(others)
+
+
+def _are_mostly_numbers(column: Any, decimal: str) -> bool:
+    compute = require_pyarrow().compute
+    present = column.drop_null()
+    if len(present) < LEAST_NUMBERS:
+        return False
+    plain = present if decimal == "." else compute.replace_substring(present, decimal, ".")
+    good = compute.match_substring_regex(plain, NUMBER_PATTERN)
+    different = compute.count_distinct(present.filter(good)).as_py()
+    return bool(compute.mean(good).as_py() >= MOSTLY and different >= LEAST_DIFFERENT)
 
 
 def _days(column: Any) -> Any:
@@ -182,11 +143,16 @@ def is_text(column: Any) -> bool:
     return str(column.type) in ("string", "large_string")
 
 
+def is_simple(column: Any) -> bool:
+    """Whether a cleaned column holds booleans or moments, which pandas has types for."""
+    types = require_pyarrow().types
+    return bool(types.is_boolean(column.type) or types.is_timestamp(column.type))
+
+
 def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path: object) -> Any:
     """Cleaned columns as a float array, or as a DataFrame if some are text or incomplete."""
-    pa = require_pyarrow()
     types = {str(column.type) for column in columns}
-    numeric = not any(is_text(c) or pa.types.is_boolean(c.type) for c in columns)
+    numeric = not any(is_text(c) or is_simple(c) for c in columns)
     if numeric and not frame:
         dtype = np.float32 if types <= {"float", "halffloat"} else np.float64
         X = np.empty((len(columns[0]), len(columns)), dtype)
@@ -201,9 +167,7 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
             f"{path} has text or missing values, which need pandas: pip install pandas"
         ) from error
     simple = [
-        c.to_pandas()
-        if is_text(c) or str(c.type) == "bool"
-        else _finite(c, f"{path}: column {name!r}")
+        c.to_pandas() if is_text(c) or is_simple(c) else _finite(c, f"{path}: column {name!r}")
         for c, name in zip(columns, names, strict=True)
     ]
     return pandas.DataFrame(dict(zip(names, simple, strict=True)))

@@ -20,13 +20,19 @@ from widemargin._runtime.files import is_stream, private_folder
 from widemargin.tables.errors import Argument, ArgumentError, DataFileError
 
 FORMATS = {
-    "csv": (".csv", ".txt"),
-    "tsv": (".tsv",),
-    "parquet": (".parquet",),
+    "csv": (".csv", ".txt", ".data"),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
     "svmlight": (".svm", ".svmlight", ".libsvm", ".dat"),
     "npz": (".npz",),
 }
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+OWN_COMPRESSION = ("parquet", "arrow", "npz")
+
+# Values that mean "missing"; "?" is the convention of the UCI repository.
+MISSING_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "NAN", "-nan", "null", "NULL"]
 
 # pyarrow's names of the compressions that it reads by itself.
 ARROW_COMPRESSION = {".gz": "gzip", ".bz2": "bz2"}
@@ -89,8 +95,7 @@ def format_of(path: Path, format: str | None) -> str:
         return format
     plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     for name, suffixes in FORMATS.items():
-        # Binary formats have their own compression.
-        if plain.suffix.lower() in suffixes and (plain is path or name not in ("parquet", "npz")):
+        if plain.suffix.lower() in suffixes and (plain is path or name not in OWN_COMPRESSION):
             return name
     if is_stream(path):
         return "csv"
@@ -129,9 +134,9 @@ def open_data(path: Path) -> IO[bytes]:
     return stream
 
 
-def open_text(path: Path) -> io.TextIOWrapper:
-    """The text of a file; bytes that are not UTF-8 become replacement characters."""
-    return io.TextIOWrapper(open_data(path), "utf-8-sig", errors="replace", newline="")
+def open_text(path: Path, encoding: str = "utf-8-sig") -> io.TextIOWrapper:
+    """The text of a file; bytes that mean no character become replacement characters."""
+    return io.TextIOWrapper(open_data(path), encoding, errors="replace", newline="")
 
 
 def open_arrow(path: Path) -> Any:
@@ -166,10 +171,11 @@ def require_pyarrow() -> Any:
         import pyarrow
         import pyarrow.compute
         import pyarrow.csv
+        import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError(
-            "CSV and Parquet files need pyarrow: pip install 'widemargin[cli]'"
+            "CSV, Parquet and Arrow files need pyarrow: pip install 'widemargin[cli]'"
         ) from error
     return pyarrow
 

@@ -17,8 +17,8 @@ def text_columns(model: Any) -> list[str] | None:
     Parameters
     ----------
     model : estimator
-        A fitted `TableEncoder`, or a pipeline that begins with one.  In older model files it is a
-        `ColumnTransformer`.
+        A fitted `TableEncoder`, a pipeline that begins with one, or a model with one of its own,
+        such as `TabularClassifier`.  In older model files it is a `ColumnTransformer`.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def text_columns(model: Any) -> list[str] | None:
     >>> text_columns(TableEncoder().fit(X))
     ['town']
     """
-    encoder = _first_step(model)
+    encoder = _encoder_of(model)
     if isinstance(encoder, TableEncoder):
         return [c["name"] for c in encoder.columns_ if c["kind"] in ("category", "boolean")]
     if isinstance(encoder, ColumnTransformer):
@@ -38,13 +38,20 @@ def text_columns(model: Any) -> list[str] | None:
 
 def needed_columns(model: Any) -> list[str]:
     """Columns without which the encoder at the beginning of `model` cannot work."""
-    encoder = _first_step(model)
+    encoder = _encoder_of(model)
     if isinstance(encoder, TableEncoder):
         return [column["name"] for column in encoder.columns_ if column["outputs"]]
     return [name for _, _, columns in encoder.transformers for name in columns]
 
 
-def _first_step(model: Any) -> Any:
+def date_columns(model: Any) -> list[str]:
+    """Columns that the encoder at the beginning of `model` takes for dates."""
+    encoder = _encoder_of(model)
+    columns = encoder.columns_ if isinstance(encoder, TableEncoder) else ()
+    return [column["name"] for column in columns if column["kind"] == "date"]
+
+
+def _encoder_of(model: Any) -> Any:
     while isinstance(model, Pipeline):
         model = model[0]
-    return model
+    return getattr(model, "encoder_", model)

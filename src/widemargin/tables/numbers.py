@@ -17,7 +17,8 @@ from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import open_data, read_errors, short_reason
 from widemargin.tables.table import Table
 
-NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format")
+NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format", "columns")
+OTHER_NAMES = {"X": "x_train", "y": "y_train"}  # of archives with a test part of their own
 NPZ_ERRORS = (ValueError, LookupError, MemoryError, RuntimeError, TypeError)
 SAVEZ = "write it with numpy.savez or scipy.sparse.save_npz, with numbers or strings only"
 
@@ -106,16 +107,20 @@ def read_npz(path: Path, target: str | int | None) -> Table:
             raise DataFileError(f"{path}: not a NumPy archive; {SAVEZ}")
         with zipfile.ZipFile(stream) as archive:
             names = set(archive.namelist())
-            parts = {
-                name: _member(archive, f"{name}.npy")
-                for name in NPZ_PARTS
-                if f"{name}.npy" in names
-            }
+            parts = {}
+            for name in NPZ_PARTS:
+                spellings = (name, OTHER_NAMES.get(name, name))
+                if stored := [f"{each}.npy" for each in spellings if f"{each}.npy" in names]:
+                    parts[name] = _member(archive, stored[0])
     try:
         X = _npz_matrix(parts, path)
     except ValueError as error:
         raise DataFileError(f"{path}: {error}; {SAVEZ}") from error
-    return _checked_table(X, parts.get("y"), "y", path)
+    table = _checked_table(X, parts.get("y"), "y", path)
+    columns = parts.get("columns", np.empty(0))
+    titles = tuple(map(str, columns)) if columns.dtype.kind == "U" and columns.ndim == 1 else ()
+    usable = len(titles) == len(set(titles)) == X.shape[1] and not sp.issparse(X)
+    return replace(table, feature_names=titles) if usable else table
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -138,6 +143,8 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
 def _npz_matrix(parts: Mapping[str, np.ndarray], path: Path) -> Any:
     if "X" in parts:
         X = parts["X"]
+        if X.ndim > 2:  # images
+            X = X.reshape(len(X), -1)
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             raise ValueError(
                 f"X has shape {X.shape} and type {X.dtype}; a numeric matrix is needed"

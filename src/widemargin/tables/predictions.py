@@ -17,7 +17,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
-    """Write columns of equal length to a CSV, TSV, Parquet or NumPy file.
+    """Write columns of equal length to a CSV, TSV, Parquet, Arrow or NumPy file.
 
     The file appears only when it is complete.
 
@@ -60,7 +60,7 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
     if len(set(lengths.values())) != 1:
         raise ValueError(f"columns have lengths {lengths}; give one or more of equal length")
     if kind in (None, "svmlight"):
-        raise DataFileError(f"{path}: predictions go to .csv, .tsv, .parquet or .npz files")
+        raise DataFileError(f"{path}: predictions go to .csv, .tsv, .parquet, .arrow or .npz files")
     with atomic_path(path) as temporary:
         if kind == "npz":
             _write_npz(temporary, arrays)
@@ -68,6 +68,11 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
         pa = require_pyarrow()
         if kind == "parquet":
             pa.parquet.write_table(pa.table(arrays), temporary)
+            return
+        if kind == "arrow":
+            table = pa.table(arrays)
+            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as to:
+                to.write_table(table)
             return
         table = pa.table({_harmless(name): _harmless_cells(a) for name, a in arrays.items()})
         options = pa.csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")

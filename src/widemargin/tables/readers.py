@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from widemargin._runtime.files import PathLike
-from widemargin.tables.arrow import clean, features, read_csv, read_parquet, target_array
+from widemargin.tables.arrow import features, target_array
 from widemargin.tables.errors import Argument, ArgumentError, DataFileError
 from widemargin.tables.formats import format_of, read_errors, regular_file
 from widemargin.tables.numbers import read_npz, read_svmlight
+from widemargin.tables.raw import RawTable, Reading, read_raw
 from widemargin.tables.table import Table, find_column
 
 
@@ -18,29 +18,45 @@ def read_table(
     *,
     target: str | int | None = None,
     format: str | None = None,
-    header: bool = True,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
     text_columns: Sequence[str] | None = None,
+    known: Sequence[str] | None = None,
     n_features: int | None = None,
     index_base: int | None = None,
 ) -> Table:
-    """Read a data file: CSV, TSV, Parquet, svmlight or NumPy archive.
+    """Read a data file: CSV, TSV, Parquet, Arrow, svmlight or NumPy archive.
 
     Parameters
     ----------
     path : str or path
-        The suffix decides the format: .csv, .txt, .tsv, .parquet, .svm, .svmlight, .libsvm, .dat,
-        .npz.  Text files may be compressed (.gz, .bz2, .xz).  A pipe is copied to a temporary
-        file; without a known suffix it holds CSV.
+        The suffix decides the format: .csv, .txt, .data, .tsv, .tab, .parquet, .pq, .arrow,
+        .feather, .ipc, .svm, .svmlight, .libsvm, .dat, .npz.  Text files may be compressed (.gz,
+        .bz2, .xz).  A pipe is copied to a temporary file; without a known suffix it holds CSV.
     target : str, int or None, default=None
         Name of the target column, or its position ("-1" is the last).  With None all columns are
         inputs.  The target of svmlight files is always ``label``; that of archives is ``y``.
-    format : {"csv", "tsv", "parquet", "svmlight", "npz"} or None
+    format : {"csv", "tsv", "parquet", "arrow", "svmlight", "npz"} or None
         Format of a file with another suffix.
-    header : bool, default=True
+    separator : str or None, default=None
+        The character between the values of a CSV file.  None finds the one with which lines have
+        the same number of values.
+    header : bool or None, default=None
         Whether the first line of a CSV file names the columns.  If not, they are called c0, c1, ...
+        None takes it for names unless it has numbers where the lines below have numbers, or, in a
+        table without numbers, values that come again below.
+    encoding : str or None, default=None
+        How a CSV file is encoded.  None is UTF-8, UTF-16 with its mark, or, with a warning,
+        Windows-1252.
+    decimal : {".", ","} or None, default=None
+        The decimal sign of a CSV file.  None is the one that more values have.
     text_columns : sequence of str or None, default=None
         The columns to read as text; all others are numbers, and X is always a DataFrame.  For
         prediction, pass ``text_columns(model)``.  None infers the types from the file.
+    known : sequence of str or None, default=None
+        Names of the columns of the training file: a first line that holds one of them is a header.
     n_features : int or None, default=None
         Number of features of an svmlight file, which the file does not record.  None means the
         largest column number, which must be in proportion to the size of the file.
@@ -60,13 +76,14 @@ def read_table(
     DataFileError
         If the file cannot be read or holds no table.
     ImportError
-        If pyarrow (for CSV and Parquet) or pandas (for text or missing values) is not installed.
+        If pyarrow (for CSV, Parquet and Arrow) or pandas (for text or missing values) is not
+        installed.
 
     Notes
     -----
-    The separator of a CSV file is the most frequent of ``,``, ``;`` and tab in its first line.
     Spaces around values are dropped.  Empty fields, ``?``, ``NA`` and ``nan`` are missing values.
-    Dates become days since 1970.
+    A column without a name is called "unnamed" with its number.  Dates, written as in ISO 8601 or
+    as 31.12.2026 or 2026/12/31, become days since 1970.
 
     Examples
     --------
@@ -88,43 +105,29 @@ def read_table(
         raise ArgumentError(
             Argument("index_base", index_base), "; use 0, 1 or None (inferred from the file)"
         )
+    known = [*(known or ()), *([] if target is None else [str(target)])]
+    text = text_columns or ()
+    mostly = text_columns is not None  # the other columns are numbers
+    reading = Reading(separator, header, encoding, decimal, text, known, mostly=mostly)
     with read_errors(path), regular_file(path) as file:
         if kind == "svmlight":
             return read_svmlight(file, target, n_features, index_base)
         if kind == "npz":
             return read_npz(file, target)
-        if kind == "parquet":
-            arrow = read_parquet(file)
-        else:
-            arrow = read_csv(file, "\t" if kind == "tsv" else None, header, text_columns or ())
-        return _from_arrow(arrow, file, target, text_columns, parse=kind != "parquet")
+        raw = read_raw(file, kind, reading)
+        check_names(raw.names, file)
+        return _from_raw(raw, file, target, frame=text_columns is not None)
 
 
-def _from_arrow(
-    arrow: Any, path: Path, target: str | int | None, text: Sequence[str] | None, *, parse: bool
-) -> Table:
-    names = [str(name).strip() for name in arrow.column_names]
-    check_names(names, path)
-    if arrow.num_rows == 0:
-        raise DataFileError(f"{path}: has no rows below its header; use a file with rows")
-    if unknown := [name for name in text or () if name not in names]:
-        shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
-        raise DataFileError(
-            f"{path}: lacks {shown}, to be read as text; use a file with the columns of the "
-            "training file"
-        )
+def _from_raw(raw: RawTable, path: Path, target: str | int | None, *, frame: bool) -> Table:
+    names = raw.names
     at = None if target is None else find_column(names, target, path)
-    places = [f"{path}: column {name!r}" for name in names]
-    columns = [
-        clean(column, where, as_text=name in (text or ()), parse=parse)
-        for column, name, where in zip(arrow.columns, names, places, strict=True)
-    ]
     inputs = [i for i in range(len(names)) if i != at]
     if not inputs:
         raise DataFileError(f"{path}: has no column besides the target; add the inputs")
-    y = None if at is None else target_array(columns[at], places[at])
+    y = None if at is None else target_array(raw.columns[at], f"{path}: column {names[at]!r}")
     chosen = tuple(names[i] for i in inputs)
-    X = features([columns[i] for i in inputs], chosen, frame=text is not None, path=path)
+    X = features([raw.columns[i] for i in inputs], chosen, frame=frame, path=path)
     return Table(X, y, chosen, None if at is None else names[at])
 
 

@@ -48,9 +48,10 @@ def find_column(names: Sequence[str], wanted: str | int, path: object) -> int:
 def no_column(names: Sequence[str], wanted: str | int, path: object) -> DataFileError:
     """Error for a column that does not exist, with the closest names."""
     close = difflib.get_close_matches(str(wanted), names, n=3, cutoff=0.5) or names[:10]
+    bare = list(names) == [f"c{i}" for i in range(len(names))]  # there was no header
     return DataFileError(
         f"{path}: has {len(names)} columns, but no column {wanted!r}; closest: "
         f"{', '.join(map(repr, close))}. Give a name, or a position such as -1; use ",
-        Argument("header", False),
-        " if the first line is data",
+        Argument("header", bare),
+        " if the first line names the columns" if bare else " if the first line is data",
     )

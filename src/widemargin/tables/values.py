@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from widemargin._typing import FloatArray, IntArray
-from widemargin.tables.arrow import MISSING_VALUES, SECONDS_PER_DAY
+from widemargin.tables.arrow import SECONDS_PER_DAY
+from widemargin.tables.formats import MISSING_VALUES
 
 MISSING = frozenset(MISSING_VALUES)
 TRUTH = {"true": 1.0, "false": 0.0}

@@ -20,10 +20,12 @@ from scipy.special import log_softmax, softmax
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.training.probability import fit_sigmoid, sigmoid
+from widemargin.training.time_limit import current_limit
 
 __all__ = ["Calibration", "log_loss", "sharpened", "temperature"]
 
 MOST_OUTPUTS = 1_000_000  # numbers that a search for two parameters looks at
+HURRIED_OUTPUTS = 200_000  # the same with a time limit: it cannot be cut off
 LEAST_PROBABILITY = 1e-12  # that a loss takes the logarithm of
 RANGE = (-6.0, 6.0)  # of the logarithms of slopes
 FIRST_GUESS = (0.5, 0.5)
@@ -50,7 +52,8 @@ class Calibration(NamedTuple):
         if kind == "binary":
             A, B = fit_sigmoid(outputs[:, 0], codes == 1, weights, intercept=True)
             return cls(kind, min(A, 0.0), B)
-        few = max(1, MOST_OUTPUTS // outputs.shape[1])
+        most = HURRIED_OUTPUTS if current_limit().finite else MOST_OUTPUTS
+        few = max(1, most // outputs.shape[1])
         some = np.linspace(0, len(codes) - 1, min(few, len(codes))).astype(np.int64)
         outputs, codes = outputs[some], codes[some]
         weights = None if weights is None else weights[some]

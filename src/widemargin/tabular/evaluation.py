@@ -133,7 +133,9 @@ class Evaluator:
                 return None
             limited = self.control.limited
             with share_of_time(SHARE_OF_LEFT * self.control.left if limited else None):
-                return do(works[number], 1 if threads > 1 else self.n_jobs)
+                done = do(works[number], 1 if threads > 1 else self.n_jobs)
+            self.control.fit_ended()
+            return done
 
         with warnings.catch_warnings():  # here, since threads share the filters
             warnings.simplefilter("ignore", UnscaledInputsWarning)  # scales differ on purpose

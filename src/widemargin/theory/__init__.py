@@ -9,7 +9,7 @@
 - `capacity`: labellings and VC dimensions (Definition 2.3, Theorems 3.1 and 3.4).
 - `consistency`: empirical risk minimisation, simulated (Theorems 2.1 and 2.2).
 - `curves`: risks against the number of examples and the capacity (Figures 2.1 and 2.2).
-- `comparison`: is one model better than another (McNemar, two proportions)?
+- `comparison`: is one model better than another (McNemar, paired losses, two proportions)?
 - `ball`: the smallest ball around examples.
 """
 
@@ -34,9 +34,11 @@ from widemargin.theory.capacity import (
 )
 from widemargin.theory.comparison import (
     McNemar,
+    PairedLosses,
     Proportions,
     PublishedRates,
     mcnemar,
+    paired_losses,
     published_rates,
     two_proportions,
 )
@@ -107,6 +109,7 @@ __all__ = [
     "LearningCurve",
     "McNemar",
     "NetworkEpochs",
+    "PairedLosses",
     "Proportions",
     "PublishedRates",
     "StructuralRisk",
@@ -135,6 +138,7 @@ __all__ = [
     "mlp_capacity",
     "network_epochs",
     "novikoff_bound",
+    "paired_losses",
     "polynomial_capacity",
     "potential",
     "published_rates",

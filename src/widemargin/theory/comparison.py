@@ -4,14 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom, chi2, norm
+from scipy.stats import t as student
 
 from widemargin._typing import ArrayLike
 
 __all__ = [
     "McNemar",
+    "PairedLosses",
     "Proportions",
     "PublishedRates",
     "mcnemar",
+    "paired_losses",
     "published_rates",
     "two_proportions",
 ]
@@ -82,6 +85,61 @@ def mcnemar(y: ArrayLike, first: ArrayLike, second: ArrayLike, *, method: str = 
     else:
         raise ValueError(f"method={method!r} must be 'exact', 'corrected' or 'chi2'")
     return McNemar(b, c, p_value)
+
+
+@dataclass(frozen=True)
+class PairedLosses:
+    """The test of the losses of two models on the same examples."""
+
+    difference: float  # mean loss of the first minus that of the second
+    low: float  # of the interval that holds the true difference with probability 95 %
+    high: float
+    p_value: float  # of as large a difference between equally good models
+
+    @property
+    def better(self) -> str:
+        """Which model has the smaller mean loss."""
+        if self.difference == 0.0:
+            return "neither"
+        return "first" if self.difference < 0.0 else "second"
+
+
+def paired_losses(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> PairedLosses:
+    r"""Student's test of paired losses: have two models the same mean loss?
+
+    With the differences :math:`d_l` of the losses of the same example, their mean
+    :math:`\bar d` and standard deviation s, :math:`t = \bar d \sqrt{n} / s` has about the
+    distribution of Student with n − 1 degrees of freedom if the models are equally good.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_samples,)
+        The losses of each example, such as squared errors, of examples that had no part in
+        training.
+    level : float, default=0.95
+        The probability of the interval.
+
+    Returns
+    -------
+    PairedLosses
+        With a p-value for both sides.
+
+    Examples
+    --------
+    >>> found = paired_losses([1.0, 1.2, 0.9, 1.1], [0.5, 0.6, 0.4, 0.7])
+    >>> round(found.difference, 3), found.better, found.p_value < 0.01
+    (0.5, 'second', True)
+    """
+    differences = np.ravel(first).astype(np.float64) - np.ravel(second).astype(np.float64)
+    count = len(differences)
+    if count < 2:
+        raise ValueError(f"{count} examples have losses; the test needs at least 2")
+    mean, error = float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(count))
+    if error == 0.0:
+        return PairedLosses(mean, mean, mean, 1.0 if mean == 0.0 else 0.0)
+    half = error * float(student.ppf(0.5 + level / 2.0, count - 1))
+    p_value = float(2.0 * student.sf(abs(mean) / error, count - 1))
+    return PairedLosses(mean, mean - half, mean + half, p_value)
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,12 @@ class Control:
         other.history, other.verbose, other._reporter = [], 0, None
         return other
 
+    def fit_ended(self) -> None:
+        """Show that one of the fits inside this one has ended."""
+        if self._reporter is not None:
+            with self._lock:
+                self._reporter.fit_ended()
+
     def note(
         self,
         record: dict[str, float],

@@ -1,0 +1,228 @@
+"""`widemargin train` without `--model`: the run from a data file to a judged model."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+from widemargin._runtime.files import is_stream
+from widemargin._runtime.text import visible
+from widemargin.cli.console import err, number, print_facts
+from widemargin.cli.files import FORMATS
+from widemargin.progress import Step, progress_bar
+
+MOST_DECISIONS, MOST_FINDINGS, MOST_KINDS = 6, 6, 4
+SUFFIXES = (".gz", ".bz2", ".xz")
+MODEL_SUFFIX, REPORT_SUFFIX = ".safetensors", ".html"
+TOLD = ("id", "constant")  # kinds of findings that decisions or columns tell too
+METRICS = {
+    "classification": ("error", "balanced_accuracy", "auc", "log_loss"),
+    "regression": ("r2", "rmse", "mae"),
+}
+
+
+def default_output(data: Path) -> Path:
+    """The model file of a data file, in the current folder."""
+    if is_stream(data):
+        return Path(f"model{MODEL_SUFFIX}")
+    stem = data.with_suffix("") if data.suffix.lower() in SUFFIXES else data
+    return Path(f"{stem.stem or 'model'}{MODEL_SUFFIX}")
+
+
+def report_beside(output: Path) -> Path | None:
+    """The report of a model file; None if that is no file."""
+    if is_stream(output):
+        return None
+    known = output.suffix.lower() in (MODEL_SUFFIX, ".model")
+    return output.with_suffix(REPORT_SUFFIX) if known else Path(f"{output}{REPORT_SUFFIX}")
+
+
+class _Bar(BarColumn):
+    """The part of the time limit that is over."""
+
+    def __init__(self, clock: Any) -> None:
+        super().__init__(bar_width=20)
+        self.clock = clock
+
+    def render(self, task: Any) -> ProgressBar:
+        """A bar of the seconds of the whole run."""
+        return ProgressBar(self.clock.limit, min(self.clock.elapsed, self.clock.limit), width=20)
+
+
+class _Seconds(ProgressColumn):
+    """How many seconds the run has taken, of how many."""
+
+    max_refresh = 0.5
+
+    def __init__(self, clock: Any) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def render(self, task: Any) -> Text:
+        """The seconds as text."""
+        limit = f" of {self.clock.limit:g}" if self.clock.limit < float("inf") else ""
+        return Text(f"{self.clock.elapsed:.0f}{limit} s")
+
+
+@contextmanager
+def stages(clock: Any, *, quiet: bool) -> Iterator[Any]:
+    """Function that shows which stage begins; on a terminal with the time and its fits."""
+    if quiet or not err.is_terminal:
+        yield lambda _: None
+        return
+    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False)]
+    columns += [_Bar(clock)] if clock.limit < float("inf") else []
+    with Progress(*columns, _Seconds(clock), console=err, transient=True) as bars:
+        task, stage = bars.add_task("starting", total=None), ""
+
+        def show(text: str) -> None:
+            nonlocal stage
+            stage = text
+            bars.update(task, description=visible(text))
+
+        def report(step: Step) -> None:
+            words = stage if step.finished else f"{stage}: {step.words}"
+            bars.update(task, description=visible(words))
+
+        with progress_bar(report):
+            yield show
+
+
+def plan_of(prepared: Any, clock: Any) -> dict[str, Any]:
+    """What `--dry-run` tells: decisions, columns and findings."""
+    return {
+        "file": prepared.data.path.name,
+        "rows": prepared.data.rows,
+        "task": prepared.task,
+        "target": prepared.data.target,
+        "train_rows": len(prepared.rows),
+        "decisions": list(prepared.decisions),
+        "findings": list(prepared.findings),
+        "columns": list(prepared.inspection.columns),
+        "search_seconds": clock.for_search(),
+    }
+
+
+def print_plan(plan: Mapping[str, Any], console: Console) -> None:
+    """The plan for a reader."""
+    seconds = plan["search_seconds"]
+    _print_head(plan["file"], plan["rows"], plan["columns"], console)
+    print_decisions(plan["decisions"], console)
+    print_findings(plan["findings"], console)
+    shown = "as long as it takes" if seconds is None else f"about {seconds:.0f} s"
+    console.print(
+        f"Nothing was trained. A search on {plan['train_rows']:,} rows would take {shown}.",
+        soft_wrap=True,
+    )
+
+
+def _print_head(file: str, rows: int, columns: Sequence[Any], console: Console) -> None:
+    kinds: dict[str, int] = {}
+    for column in columns:
+        if column.role in ("input", "left out"):
+            kinds[column.kind or "dropped"] = kinds.get(column.kind or "dropped", 0) + 1
+    most = sorted(kinds.items(), key=lambda pair: -pair[1])
+    shown = ", ".join(f"{count:,} {kind}" for kind, count in most[:MOST_KINDS])
+    more = f", {sum(c for _, c in most[MOST_KINDS:]):,} other" if len(most) > MOST_KINDS else ""
+    console.print(
+        visible(f"{file}: {rows:,} rows, {sum(kinds.values()):,} columns ({shown}{more})"),
+        style="bold",
+        soft_wrap=True,
+    )
+
+
+def print_decisions(decisions: Sequence[Any], console: Console) -> None:
+    """What was decided, and why."""
+    print_facts({d.what: f"{d.value} ({d.why})" for d in decisions}, console=console)
+
+
+def print_findings(findings: Sequence[Any], console: Console, most: int = MOST_FINDINGS) -> None:
+    """What to look at: warnings with advice, and how many notes are in the report."""
+    findings = [finding for finding in findings if finding.kind not in TOLD]
+    warnings = [finding for finding in findings if finding.level != "note"]
+    shown = [*warnings, *(f for f in findings if f.level == "note")][:most]
+    for finding in shown:
+        style = "yellow" if finding.level != "note" else ""
+        console.print(visible(f"{finding.level}: {finding.text}"), style=style)
+        if finding.level != "note":
+            console.print(visible(f"  → {finding.advice}"))
+    if len(findings) > len(shown):
+        console.print(f"… and {len(findings) - len(shown):,} more in the report")
+
+
+def print_outcome(outcome: Any, options: Any, console: Console) -> None:
+    """The summary of a run, at most thirty lines."""
+    record = outcome.record
+    _print_head(record.file, record.rows, record.columns, console)
+    decisions = [d for d in record.decisions if d.what not in ("time limit",)]
+    print_decisions(decisions[:MOST_DECISIONS], console)
+    print_findings(record.findings, console, most=4)
+    console.print()
+    print_facts(scores_of_record(record), console=console)
+    print_facts(
+        {
+            "time": f"{outcome.seconds:.1f} s; {_ending(record.stop_reason)}",
+            "model": None if is_stream(options.output) else options.output,
+            "report": outcome.report,
+        },
+        console=console,
+    )
+    if is_stream(options.output):
+        return
+    console.print()
+    command = ["widemargin", "predict", str(options.output), f"new{_data_suffix(options.data)}"]
+    console.print(
+        "To predict:", visible(shlex.join([*command, "-o", "predictions.csv"])), soft_wrap=True
+    )
+
+
+def _data_suffix(path: Path) -> str:
+    known = FORMATS.replace(" or", ",").split(", ")
+    return path.suffix if path.suffix in known else ".csv"
+
+
+def scores_of_record(record: Any) -> dict[str, str]:
+    """The most important metrics with intervals, beside those of the baseline."""
+    from widemargin.report.evaluation import METRICS as LABELS
+
+    ours, base = record.evaluation.get("metrics", {}), record.baseline.get("metrics", {})
+    found = {}
+    for name in METRICS[record.task]:
+        if name not in ours:
+            continue
+        label = LABELS[name]
+        text = measure(ours[name], label.form)
+        if name in base and base is not ours and base != ours:
+            value = base[name]["value"]
+            text += f"; baseline ({record.baseline_name}) {amount(value, label.form)}"
+        found[label.label] = text
+    return found
+
+
+def measure(one: Mapping[str, Any], form: str) -> str:
+    """A value with its interval."""
+    text = amount(one["value"], form)
+    if one.get("low") is None or one.get("high") is None:
+        return text
+    return f"{text} ({amount(one['low'], form)} to {amount(one['high'], form)})"
+
+
+def amount(value: float | None, form: str) -> str:
+    """A share as percent, other numbers with a few digits."""
+    if value is None:
+        return "unknown"
+    return f"{100 * value:.2f} %" if form == "percent" else str(number(value))
+
+
+def _ending(reason: str) -> str:
+    return {
+        "tol": "the search ended by itself",
+        "time_limit": "more time may give a better model: --time-limit",
+        "interrupted": "interrupted",
+    }.get(reason, reason)

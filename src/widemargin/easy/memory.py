@@ -1,0 +1,48 @@
+"""How much memory a run needs, and how much there is."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["available_bytes", "largest_rows", "readable_rows"]
+
+COPIES = 8  # of the encoded table that a search holds at most: parts, forms, the forms' parts
+SHARE = 0.5  # of the available memory
+TEXT_GROWTH = 3.0  # bytes of a table relative to those of its text
+SAMPLE_BYTES = 2**20
+
+
+def available_bytes() -> float:
+    """Bytes that this process can still have; infinite if the system does not say."""
+    found = [np.inf]
+    with suppress(OSError, ValueError, IndexError, StopIteration):
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        line = next(line for line in lines if line.startswith("MemAvailable:"))
+        found.append(1024.0 * int(line.split()[1]))
+    if len(found) == 1:
+        with suppress(AttributeError, OSError, ValueError):
+            found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
+    with suppress(OSError, ValueError):  # a container's own limit
+        most = float(Path("/sys/fs/cgroup/memory.max").read_text("ascii"))
+        used = float(Path("/sys/fs/cgroup/memory.current").read_text("ascii"))
+        found.append(most - used)
+    return float(max(0.0, min(found)))
+
+
+def largest_rows(width: int) -> float:
+    """The most rows of so many encoded columns that a search has memory for."""
+    return SHARE * available_bytes() / (COPIES * 8.0 * max(1, width))
+
+
+def readable_rows(path: Path, compressed: bool) -> int | None:
+    """How many rows of a text file to read; None: it fits into memory as a whole."""
+    size = path.stat().st_size * (8.0 if compressed else 1.0)
+    room = SHARE * available_bytes()
+    if TEXT_GROWTH * size <= room:
+        return None
+    with open(path, "rb") as stream:
+        lines = stream.read(SAMPLE_BYTES).count(b"\n")
+    per_row = min(SAMPLE_BYTES, path.stat().st_size) / max(1, lines)
+    return max(1000, int(room / TEXT_GROWTH / per_row))

@@ -1,0 +1,162 @@
+"""Tables 5.5 and 5.6: the size of the cache, and growth of the time."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+
+from widemargin.papers.drawing import drawn
+from widemargin.papers.item import Claim, Measured
+from widemargin.papers.regression import (
+    COLOURS,
+    OLD,
+    ORIGIN,
+    TASKS,
+    TOL,
+    by_name,
+    first_rows,
+    fit,
+    table_item,
+)
+from widemargin.papers.scope import Scope
+from widemargin.plots.style import LEGEND
+from widemargin.reference.regression_pairs import pair_decomposition
+from widemargin.reference.svm import svm_problem
+
+__all__ = ["ITEMS"]
+
+# ------------------------------------------------------------------------------------ Table 5.5
+
+CACHES = tuple(range(10, 101, 10))
+SECONDS_BY_CACHE = {
+    "Kin": (11,) * 10,
+    "Artificial": (359, 182, 106, 100, 99, 98, 98, 98, 98, 98),
+    "Forest": (869, 715, 622, 519, 450, 391, 355, 316, 305, 272),
+    "Sunspots": (7,) * 10,
+}
+
+
+def caches(scope: Scope) -> Measured:
+    here = {
+        f"{name}, {megabytes} MB": fit(name, 10_000, scope, cache_size=megabytes).seconds
+        for name in TASKS
+        for megabytes in CACHES
+    }
+    return Measured(here)
+
+
+# ------------------------------------------------------------------------------------ Table 5.6
+
+COUNTS = (500, 1000, 2000, 3000, 4000, 5000)
+EXPONENTS = {
+    "SVMTorch": dict(zip(TASKS, (1.81, 1.72, 1.82, 1.85), strict=True)),
+    "Nodelib": dict(zip(TASKS, (1.83, 1.93, 2.09, 2.44), strict=True)),
+}
+REPEAT = 3
+
+
+def steps_by_pairs(name: str, rows: int) -> float:
+    X, y, *_ = first_rows(name, rows, Scope())
+    setting = TASKS[name]
+    problem = svm_problem("epsilon_svr", y, C=setting.C, epsilon=setting.epsilon)
+    K = rbf_kernel(X, X, gamma=setting.gamma)
+    return float(pair_decomposition(K, problem, TOL, max_iter=400_000).iterations)
+
+
+def growth(scope: Scope) -> Measured:
+    counts = [max(round(scope.scale * count), count // 25) for count in COUNTS]
+    here, seconds = {}, {}
+    for name in TASKS:
+        fits = [
+            [fit(name, count, Scope(), cache_size=300) for _ in range(REPEAT)] for count in counts
+        ]
+        seconds[name] = [min(found.seconds for found in same) for same in fits]
+        work = [same[0].steps * count for same, count in zip(fits, counts, strict=True)]
+        pairs = [steps_by_pairs(name, count) * count for count in counts]
+        here[f"{name}, SVMTorch"] = exponent(counts, seconds[name])
+        here[f"{name}, SVMTorch, of steps × rows"] = exponent(counts, work)
+        here[f"{name}, Nodelib"] = exponent(counts, pairs)
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        for name, colour in COLOURS.items():
+            ax.loglog(counts, seconds[name], "o-", color=colour, label=name)
+        ax.set(xlabel="training rows", ylabel="seconds")
+        ax.legend(**LEGEND)
+
+    return Measured(here, figures={"Seconds by training rows": drawn(draw)})
+
+
+def exponent(x: Any, y: Any) -> float:
+    """The slope of log y over log x."""
+    return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
+
+
+BY_CACHE = by_name(SECONDS_BY_CACHE, tuple(f"{megabytes} MB" for megabytes in CACHES))
+SLOPES = {f"{name}, {m}": p for m, row in EXPONENTS.items() for name, p in row.items()}
+
+ITEMS = (
+    table_item(
+        "5.5",
+        "The size of the cache",
+        2.0,
+        caches,
+        protocol="the first 10,000 rows, q = 2, shrinking without a check",
+        published=BY_CACHE,
+        unit="seconds",
+        not_comparable=dict.fromkeys(BY_CACHE, OLD),
+        claims=(
+            Claim(
+                "Forest: ten times the cache saves time",
+                lambda _, here: here["Forest, 100 MB"] < 0.9 * here["Forest, 10 MB"],
+                "rows that are cheap to compute are not cached here",
+            ),
+            Claim(
+                "Kin and Sunspots need no more than 10 MB",
+                lambda _, here: all(
+                    here[f"{name}, 100 MB"] > 0.5 * here[f"{name}, 10 MB"]
+                    for name in ("Kin", "Sunspots")
+                ),
+            ),
+        ),
+        deviations=(
+            ORIGIN,
+            "Rows of the kernel matrix that are cheap to compute are not cached here, so the cache "
+            "matters less.",
+        ),
+    ),
+    table_item(
+        "5.6",
+        "Growth of the time with the number of rows",
+        1.5,
+        growth,
+        protocol="the first 500 to 5,000 rows, cache of 300 MB, q = 2, shrinking without a check; "
+        f"the fastest of {REPEAT} fits",
+        published=SLOPES,
+        unit="exponent of the rows",
+        claims=(
+            *(
+                Claim(
+                    f"{name}: time grows slightly less than quadratically",
+                    lambda _, here, name=name: (  # type: ignore[misc]
+                        here[f"{name}, SVMTorch"] < 2.0
+                    ),
+                )
+                for name in TASKS
+            ),
+            Claim(
+                "It grows no faster than with pairs, in the mean of the tasks (steps × rows)",
+                lambda _, here: (
+                    sum(here[f"{name}, SVMTorch, of steps × rows"] for name in TASKS)
+                    <= sum(here[f"{name}, Nodelib"] for name in TASKS)
+                ),
+                "Nodelib's own rules of selection are not available",
+            ),
+        ),
+        deviations=(
+            ORIGIN,
+            "Nodelib's rows are steps times rows of a machine in NumPy that selects α and α* "
+            "together.",
+        ),
+    ),
+)
