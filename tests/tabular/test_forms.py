@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import widemargin
+from widemargin import LinearSVC
 from widemargin.tabular import FORMS, InputForm
 from widemargin.tabular.thresholds import target_thresholds
 
@@ -105,6 +106,20 @@ def test_steps_of_values():
 def test_steps_need_a_target():
     with pytest.raises(ValueError, match="give fit y"):
         InputForm("steps").fit(columns())
+
+
+def test_a_linear_machine_of_stairs_is_a_sum_of_step_functions():
+    random = np.random.default_rng(0)
+    X = random.uniform(size=(3000, 2))
+    bumps = np.isin((8 * X).astype(int), [1, 2, 5]).sum(axis=1)  # no line, and no single step
+    y = bumps > 0.5
+    scores = {}
+    for form in ("robust", "steps", "stairs"):
+        Z = InputForm(form).fit(X[:2000], y[:2000])
+        machine = LinearSVC().fit(Z.transform(X[:2000]), y[:2000])
+        scores[form] = machine.score(Z.transform(X[2000:]), y[2000:])
+    assert scores["robust"] < 0.75 < 0.97 < scores["stairs"]
+    assert len(InputForm("stairs", max_steps=3).fit(X, y).origin_) <= 2 + 2 * 3
 
 
 def test_sparse_inputs_are_scaled_and_stay_sparse():

@@ -11,6 +11,9 @@ r"""Forms of the inputs of a table, each of which suits other tables.
     The robust form, and beside it one indicator per threshold, 1 where x is above it. Thresholds
     are where the target changes (see `widemargin.tabular.thresholds`). In a learnt metric each of
     them has a weight of its own.
+``stairs``
+    The same with many more thresholds. A linear machine of them is a sum of step functions, one
+    per input.
 ``levels``
     The robust form, and beside it one indicator per value of integers with few values.
 
@@ -32,7 +35,12 @@ from widemargin.tabular.thresholds import target_thresholds
 
 __all__ = ["FORMS", "InputForm"]
 
-FORMS = ("robust", "standard", "ranks", "steps", "levels")
+FORMS = ("robust", "standard", "ranks", "steps", "stairs", "levels")
+#: Of the forms with thresholds: the most per input, trees that find them, rows between two.
+THRESHOLDS = {
+    "steps": {"most": 8, "trees": 8, "apart": 0.005},
+    "stairs": {"most": 32, "trees": 16, "apart": 0.001},
+}
 
 NORMAL_QUARTILES = 1.349  # the distance between the quartiles of a normal distribution of scale 1
 BEND = 3.0  # the largest absolute value of the robust form
@@ -47,13 +55,14 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    form : {"robust", "standard", "ranks", "steps", "levels"}, default="robust"
+    form : {"robust", "standard", "ranks", "steps", "stairs", "levels"}, default="robust"
         The form, as in the table of `widemargin.tabular.forms`. Sparse inputs have only
         "standard", which does not centre them.
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether y holds classes or values; "auto" decides by its type. Used by the form "steps".
-    max_steps : int, default=8
-        The most thresholds per input, in the form "steps".
+        Whether y holds classes or values; "auto" decides by its type. Used by the forms
+        "steps" and "stairs".
+    max_steps : int, default=None
+        The most thresholds per input. None: 8 in the form "steps", 32 in "stairs".
     random_state : int, RandomState instance or None, default=0
         Seeds the search for thresholds.
 
@@ -78,7 +87,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "form": [StrOptions(set(FORMS))],
         "task": [StrOptions({"auto", "classification", "regression"})],
-        "max_steps": [Interval(Integral, 1, None, closed="left")],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
 
@@ -87,7 +96,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         form: str = "robust",
         *,
         task: str = "auto",
-        max_steps: int = 8,
+        max_steps: int | None = None,
         random_state: ArrayLike = 0,
     ) -> None:
         self.form = form
@@ -104,9 +113,9 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or CSR matrix of shape (n_samples, n_features)
             The inputs.
         y : array-like of shape (n_samples,), optional
-            The target, which only the form "steps" needs.
+            The target, which only the forms "steps" and "stairs" need.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the examples, for the form "steps".
+            Weights of the examples, for the forms "steps" and "stairs".
 
         Returns
         -------
@@ -129,7 +138,7 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.origin_ = np.arange(X.shape[1])
             return self
         values = [np.unique(column) for column in X.T]
-        if self.form == "steps":
+        if self.form in THRESHOLDS:
             self._fit_steps(X, y, sample_weight, values)
         else:
             getattr(self, f"_fit_{self.form}")(X, values)
@@ -152,7 +161,8 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(X):
             return (X @ sp.diags_array(1.0 / self._scale)).tocsr()
-        return getattr(self, f"_apply_{self.form}")(X)
+        form = "steps" if self.form in THRESHOLDS else self.form
+        return getattr(self, f"_apply_{form}")(X)
 
     # ----------------------------------------------------------------------------------- standard
 
@@ -217,18 +227,16 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, X: FloatArray, y: ArrayLike, weights: FloatArray | None, values: list[FloatArray]
     ) -> None:
         if y is None:
-            raise ValueError("form='steps' finds thresholds by the target; give fit y")
+            raise ValueError(f"form={self.form!r} finds thresholds by the target; give fit y")
         self._fit_robust(X, values)
         classes = self.task == "classification"
         if self.task == "auto":
             classes = not type_of_target(y, input_name="y").startswith("continuous")
+        search: dict[str, Any] = dict(THRESHOLDS[self.form])
+        if self.max_steps is not None:
+            search["most"] = self.max_steps
         found = target_thresholds(
-            X,
-            np.asarray(y),
-            weights,
-            classes=classes,
-            most=self.max_steps,
-            random_state=self.random_state,
+            X, np.asarray(y), weights, classes=classes, random_state=self.random_state, **search
         )
         some = [j for j in self._kept if len(values[j]) > 2]  # two values are a step already
         self._step_of = np.repeat(some, [len(found[j]) for j in some]).astype(np.int64)

@@ -19,6 +19,8 @@ PORTFOLIO: tuple[Candidate, ...] = (
     Candidate(metric="full", kernel="rbf", exponent=2.0, sharpness=1.0, C=10.0),
     Candidate(form="standard", metric="diagonal", sharpness=2.0, C=30.0),
     Candidate("simple_mlp"),
+    Candidate("linear", form="stairs", C=0.1),
+    Candidate("mlp", form="stairs"),
     Candidate(metric="diagonal", sharpness=0.5, C=30.0),
     Candidate(kernel="rbf", exponent=2.0, sharpness=1.0, C=100.0),
     Candidate(form="levels", kernel="rbf", exponent=2.0, sharpness=0.5, C=2.5),

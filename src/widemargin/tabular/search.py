@@ -8,8 +8,8 @@ r"""The search for a table's best machines.
    for one exact machine has mixtures of them on the last rung.
 
 What is tried depends on the table and the seed alone, not on the clock, unless there is a time
-limit. With one, no stage begins that is not expected to end in time, and whatever was tried before
-counts.
+limit. With one, no fit begins that is not expected to end in time, and a rung has fewer rows if
+there is no time for all of them. Whatever was tried before counts.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,9 @@ __all__ = ["Search"]
 
 LEAST_GAIN = 1e-3  # of the loss, relative, for which a candidate climbs on
 LAST_FITS = 1.3  # their time, relative to that of the fits before
+
+FEWER = 0.8  # of the rows, until a fit is short enough
+WORTH = 1.5  # times the rows before: fewer are not worth another rung
 
 Arm = tuple[str | float, ...]
 
@@ -102,15 +105,28 @@ class Search:
 
     def _promoted(self, rung: Rung, before: Sequence[Trial]) -> list[Trial]:
         """The best trials of a rung again, with more rows."""
-        views = self.evaluator.views(self.folds[: rung.folds], rung.rows)
-        rows = len(views[0].train)
+        promoted = best_of_arms(before, rung.candidates)
+        rows = self._affordable(rung, promoted[0])
+        if rows is None:
+            return []
+        views = self.evaluator.views(self.folds[: rung.folds], rows)
         found: list[Trial] = []
-        for trial in best_of_arms(before, rung.candidates):
+        for trial in promoted:
             candidate = trial.candidate.of_size(rows)
             if self._too_long(trial, candidate, found, rows, rung):
                 break
             found += self.evaluator.evaluate([candidate], views, f"{rows:,} rows")
         return found + self._climbed(found, views, rung.climbers, rung.climbs)
+
+    def _affordable(self, rung: Rung, best: Trial) -> int | None:
+        """The rows of a rung, or as many as there is time for; None if that is hardly more."""
+        every = min(len(train) for train, _ in self.folds[: rung.folds])
+        rows = every if rung.rows is None else min(rung.rows, every)
+        while self._too_long(best, best.candidate.of_size(rows), (), rows, rung):
+            rows = int(FEWER * rows)
+            if rows < WORTH * best.rows:
+                return None
+        return rows
 
     def _too_long(
         self, before: Trial, candidate: Candidate, done: Sequence[Trial], rows: int, rung: Rung

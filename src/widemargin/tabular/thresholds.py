@@ -13,14 +13,12 @@ from widemargin._typing import ArrayLike, FloatArray, IntArray
 
 __all__ = ["target_thresholds"]
 
-TREES = 8
 LEAVES = 32  # of a tree
 LEAF_ROWS = 3  # the fewest of a leaf
 INPUTS_PER_SPLIT = (
     0.5  # fraction of the inputs that a split may choose from; the first tree has all
 )
 MAX_TREE_ROWS = 50_000
-APART = 0.005  # fraction of the rows that must lie between two thresholds
 
 
 def target_thresholds(
@@ -30,6 +28,8 @@ def target_thresholds(
     *,
     classes: bool,
     most: int,
+    trees: int = 8,
+    apart: float = 0.005,
     random_state: ArrayLike = 0,
 ) -> list[FloatArray]:
     """The thresholds of each input that tell most about the target, sorted.
@@ -46,6 +46,10 @@ def target_thresholds(
         Whether y holds classes.
     most : int
         The most thresholds per input.
+    trees : int, default=8
+        The number of trees.
+    apart : float, default=0.005
+        The fraction of the rows that must lie between two thresholds.
     random_state : int, RandomState instance or None
         Seeds the trees.
 
@@ -57,7 +61,7 @@ def target_thresholds(
     """
     random = check_random_state(random_state)
     gains: list[dict[float, float]] = [{} for _ in range(X.shape[1])]
-    for number in range(TREES):
+    for number in range(trees):
         rows = random.randint(0, len(X), min(len(X), MAX_TREE_ROWS))
         weighted = None if weights is None else weights[rows]
         kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
@@ -70,7 +74,8 @@ def target_thresholds(
         for column, threshold, gain in _splits(tree.tree_):
             of_column = gains[column]
             of_column[threshold] = of_column.get(threshold, 0.0) + gain
-    return [_apart(gained, np.sort(X[:, j]), most) for j, gained in enumerate(gains)]
+    distance = max(2.0, apart * len(X))
+    return [_apart(gained, np.sort(X[:, j]), distance, most) for j, gained in enumerate(gains)]
 
 
 def _splits(tree: object) -> list[tuple[int, float, float]]:
@@ -84,9 +89,10 @@ def _splits(tree: object) -> list[tuple[int, float, float]]:
     return list(zip(columns.tolist(), thresholds.tolist(), gain.tolist(), strict=True))
 
 
-def _apart(gains: dict[float, float], ordered: FloatArray, most: int) -> FloatArray:
+def _apart(
+    gains: dict[float, float], ordered: FloatArray, distance: float, most: int
+) -> FloatArray:
     """The thresholds with the largest gains, with enough rows between them."""
-    distance = max(2.0, APART * len(ordered))
     kept: list[tuple[float, int]] = []
     for threshold in sorted(gains, key=lambda t: -gains[t]):
         place = int(np.searchsorted(ordered, threshold))

@@ -14,13 +14,13 @@ from widemargin.metrics import GradientMetric
 from widemargin.metrics.examples import Rows
 from widemargin.metrics.learning import median_distance
 from widemargin.tabular.candidates import Candidate
-from widemargin.tabular.forms import InputForm
+from widemargin.tabular.forms import THRESHOLDS, InputForm
 from widemargin.tabular.targets import Target
 from widemargin.training.time_limit import now
 
 __all__ = ["Fit", "View"]
 
-MOST_STEP_INPUTS = 1500  # that the form "steps" may have beside the values
+MOST_STEP_INPUTS = 1500  # that forms with thresholds may have beside the values
 FORM_ROWS = 200_000  # that a form is measured by
 METRIC_TEST_ROWS = 5000  # that a metric holds out
 CHUNK_ROWS = 50_000  # that are transformed at a time
@@ -126,10 +126,14 @@ class View:
 
     def _in_form(self, form: str) -> _Inputs:
         begun = now()
+        steps = None
+        if form in THRESHOLDS:
+            affordable = max(1, MOST_STEP_INPUTS // self.train.X.shape[1])
+            steps = int(min(affordable, THRESHOLDS[form]["most"]))
         shape = InputForm(
             form,
             task=self.target.task,
-            max_steps=int(np.clip(MOST_STEP_INPUTS // self.train.X.shape[1], 1, 8)),
+            max_steps=steps,
             random_state=self.random_state,
         )
         some = self.train[:FORM_ROWS]
