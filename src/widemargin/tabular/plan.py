@@ -50,7 +50,7 @@ METRIC_ROWS = 50_000
 MANY_CLASSES = 8  # more have fewer folds and trials: they have many pairs
 UNHURRIED_SECONDS = 10.0  # a shorter time limit screens fewer rows
 QUICK_FIRST_SECONDS = 60.0  # a shorter time limit screens what needs no metric first
-LIMITED_WAVE = 3  # candidates of a wave if time is limited: what a limit cuts off is lost
+LIMITED_WAVE = 4  # candidates of a wave if time is limited: what a limit cuts off is lost
 RUNG_GROWTH = 4  # of the number of rows
 RUNG_CANDIDATES = (8, 5, 3)  # of the rungs before the last
 # The last rung of tables with at most so many rows: finalists, those that climb, rounds of it.
