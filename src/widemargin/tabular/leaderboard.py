@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from widemargin._typing import FloatArray
@@ -71,7 +70,7 @@ def column_importances(
     if not total.any() and rows.X.shape[1]:
         metric = GradientMetric(max_iter=1, task=task, sharpness=1.0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of a limit that the search tells
+            warnings.simplefilter("ignore", UserWarning)  # of a limit that the search tells
             total = metric.fit(some.X, some.y, some.weights).feature_importances_
     found = np.array([total[list(column["outputs"])].sum() for column in columns])
     return found / found.sum() if found.any() else found
