@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin.easy.clock import Clock
-from widemargin.easy.memory import available_bytes, largest_rows, readable_rows
+from widemargin.easy.memory import available_bytes, check_readable, largest_rows, readable_rows
 from widemargin.easy.metric import choose_metric
 from widemargin.easy.split import make_split
 from widemargin.easy.task import decide_task, prepared
@@ -142,6 +142,8 @@ def test_files_larger_than_memory_are_read_in_part(tmp_path, monkeypatch):
     assert readable_rows(path, compressed=False) is None
     monkeypatch.setattr("widemargin.easy.memory.available_bytes", lambda: 100_000.0)
     assert 1_000 <= readable_rows(path, compressed=False) < 10_000
+    with pytest.raises(MemoryError, match=r"d\.csv: needs about 0\.0 GiB .* --stream and --model"):
+        check_readable(path, "parquet")
     assert largest_rows(10) == pytest.approx(100_000 * 0.5 / (8 * 8 * 10))
 
 

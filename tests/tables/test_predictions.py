@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from widemargin.tables import DataFileError, write_predictions
+from widemargin.tables import DataFileError, read_table, write_predictions
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -42,8 +42,8 @@ def test_written_predictions_can_be_read(name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "columns", "error", "message"),
     [
-        ("p.svm", {"a": [1]}, DataFileError, ".csv, .tsv, .parquet or .npz"),
-        ("p.doc", {"a": [1]}, DataFileError, ".csv, .tsv, .parquet or .npz"),
+        ("p.svm", {"a": [1]}, DataFileError, ".csv, .tsv, .parquet, .arrow or .npz"),
+        ("p.doc", {"a": [1]}, DataFileError, ".csv, .tsv, .parquet, .arrow or .npz"),
         ("p.csv", {"a": [1], "b": [1, 2]}, ValueError, "lengths"),
         ("p.csv", {}, ValueError, "lengths"),
         ("p.csv", {"a": [[1, 2]]}, ValueError, "column 'a' has shape"),
@@ -79,3 +79,10 @@ def test_formats_without_formulas_are_not_changed(name, tmp_path):
     else:
         found = pd.read_parquet(tmp_path / name)["class"].tolist()
     assert found == FORMULAS
+
+
+def test_arrow_files(tmp_path):
+    write_predictions(tmp_path / "p.arrow", {"row": [1, 2], "name": ["=a", "b"]})
+    table = read_table(tmp_path / "p.arrow").X
+    assert table["row"].tolist() == [1.0, 2.0]
+    assert table["name"].tolist() == ["=a", "b"]  # no spreadsheet opens it

@@ -145,7 +145,7 @@ def test_a_fit_ends_within_its_limit_and_leaves_a_model(case, data, cpu_clock):
     seconds, told = fitted(model, X, y, score)
     assert seconds < 1.1 * LIMIT + 0.2
     assert told, "the fit was not cut off: it takes less than the limit"
-    assert all("time_limit=0.4 s" in text for text in told)
+    assert all("time_limit=0.4 s" in text for text in told), told
     if is_classifier(model):
         error = np.mean(model.predict(X[:1000]) != y[:1000])
         constant = 1 - np.bincount(y).max() / len(y)

@@ -8,10 +8,10 @@ import numpy as np
 
 __all__ = ["Clock"]
 
-RESERVED, LEAST_RESERVE, MOST_RESERVE = 0.1, 0.9, 12.0  # of a limit, for what follows the fit
+RESERVED, LEAST_RESERVE, MOST_RESERVE = 0.07, 0.8, 8.0  # of a limit, for what follows the fit
 BASELINE_SHARE, MOST_BASELINE = 0.08, 10.0
 FEWEST_SECONDS = 0.5  # for which a search is begun
-SEARCH_SHARE = 0.9  # of its time, that a search is told: it may end somewhat later
+SEARCH_SHARE = 0.93  # of its time, that a search is told: it may end somewhat later
 ROWS_PER_SECOND, NUMBERS_PER_SECOND = 1_000, 500_000  # of a limit, that a search makes use of
 FEWEST_ROWS = 5_000
 

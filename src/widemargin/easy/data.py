@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from widemargin._typing import IntArray
-from widemargin.easy.memory import readable_rows
+from widemargin.easy.memory import GROWTH, check_readable, readable_rows
 from widemargin.easy.options import Options
 from widemargin.report.record import Finding
 from widemargin.tables.arrow import features, is_text, target_array
@@ -124,6 +124,8 @@ def read(options: Options, *, need_target: bool = True) -> Data:
     path = options.data
     kind = format_of(path, options.format)
     with read_errors(path), regular_file(path) as file:
+        if kind in GROWTH and file.is_file():
+            check_readable(file, kind)
         if kind == "svmlight":
             table = read_svmlight(file, options.target, options.n_features, options.index_base)
             return _of_matrix(table, path, need_target)

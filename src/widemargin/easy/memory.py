@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["available_bytes", "largest_rows", "readable_rows"]
+__all__ = ["available_bytes", "check_readable", "largest_rows", "readable_rows"]
 
 COPIES = 8  # of the encoded table that a search holds at most: parts, forms, the forms' parts
 SHARE = 0.5  # of the available memory
 TEXT_GROWTH = 3.0  # bytes of a table relative to those of its text
+GROWTH = {"parquet": 8.0, "arrow": 2.0, "npz": 6.0, "svmlight": 3.0}  # of other formats
 SAMPLE_BYTES = 2**20
 
 
@@ -34,6 +35,18 @@ def available_bytes() -> float:
 def largest_rows(width: int) -> float:
     """The most rows of so many encoded columns that a search has memory for."""
     return SHARE * available_bytes() / (COPIES * 8.0 * max(1, width))
+
+
+def check_readable(path: Path, kind: str) -> None:
+    """Refuse a file of a format that is read as a whole, if memory does not suffice."""
+    need, room = GROWTH[kind] * path.stat().st_size, available_bytes()
+    if need > room:
+        streams = kind in ("parquet", "svmlight")
+        remedy = "train with --stream and --model" if streams else "write a part of its rows"
+        raise MemoryError(
+            f"{path}: needs about {need / 2**30:.1f} GiB of memory, and {room / 2**30:.1f} GiB are "
+            f"free; {remedy}, or use a machine with more memory"
+        )
 
 
 def readable_rows(path: Path, compressed: bool) -> int | None:

@@ -62,7 +62,7 @@ class Record:
     decisions: tuple[Decision, ...] = ()
     findings: tuple[Finding, ...] = ()
     columns: tuple[Column, ...] = ()
-    #: Of `TabularModel.trials_`: "model", "stage", "rows", "folds", "loss", "spread", "seconds".
+    #: Of `TabularModel.trials_`: "model", "stage", "rows", "folds", "loss", "seconds", ...
     leaderboard: tuple[Mapping[str, Any], ...] = ()
     #: "description" and "weight" of each member of the ensemble.
     members: tuple[Mapping[str, Any], ...] = ()

@@ -93,9 +93,11 @@ class Evaluator:
     ) -> list[Trial]:
         """The trials of these candidates; those that a stop cut off are left out."""
         fits = self.fits(candidates, views)
-        found = []
+        found: list[Trial] = []
         for number, candidate in enumerate(candidates):
             own = [fit for fit in fits[number * len(views) :][: len(views)] if fit is not None]
+            if (self.trials or found) and self.control.over:
+                break  # to calibrate what a limit has cut off would only take longer
             if len(own) == len(views):
                 found.append(self._judged(candidate, own, views, stage))
                 self.control.note(_noted(found[-1], len(self.trials) + len(found)), _line)

@@ -1,5 +1,6 @@
 """What a search found, in words and numbers: records of trials, importances, a report."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -68,7 +69,9 @@ def column_importances(
             total += weight * shares / shares.sum()
     if not total.any() and rows.X.shape[1]:
         metric = GradientMetric(max_iter=1, task=task, sharpness=1.0)
-        total = metric.fit(some.X, some.y, some.weights).feature_importances_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a limit that the search tells
+            total = metric.fit(some.X, some.y, some.weights).feature_importances_
     found = np.array([total[list(column["outputs"])].sum() for column in columns])
     return found / found.sum() if found.any() else found
 

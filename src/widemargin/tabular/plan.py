@@ -50,6 +50,8 @@ MAX_SHAPES = 1000  # terms of inputs, one per class, in the form "shapes"
 METRIC_ROWS = 50_000
 MANY_CLASSES = 8  # more have fewer folds and trials: they have many pairs
 UNHURRIED_SECONDS = 10.0  # a shorter time limit screens fewer rows
+QUICK_FIRST_SECONDS = 60.0  # a shorter time limit screens what needs no metric first
+LIMITED_WAVE = 4  # candidates of a wave if time is limited: what a limit cuts off is lost
 RUNG_GROWTH = 4  # of the number of rows
 RUNG_CANDIDATES = (8, 5, 3)  # of the rungs before the last
 # The last rung of tables with at most so many rows: finalists, those that climb, rounds of it.
@@ -128,7 +130,9 @@ class Plan:
         screen_folds = folds if everything else min(folds, int(np.ceil(LEAST_TEST_ROWS / per_fold)))
         rungs = () if everything else _rungs(rows, train, folds, effort)
         return cls(
-            _portfolio(width, effort, classes=classes, sparse=sparse, levels=levels),
+            _portfolio(
+                width, effort, classes=classes, sparse=sparse, levels=levels, seconds=seconds
+            ),
             max(1, screen_folds),
             int(hurry * SCREEN_ROWS),
             int(hurry * SCREEN_TEST_ROWS),
@@ -154,7 +158,7 @@ def _rungs(rows: int, train: int, folds: int, effort: float) -> tuple[Rung, ...]
 
 
 def _portfolio(
-    width: int, effort: float, *, classes: int, sparse: bool, levels: int
+    width: int, effort: float, *, classes: int, sparse: bool, levels: int, seconds: float
 ) -> tuple[tuple[Candidate, ...], ...]:
     """The first candidate, which is quick to train, and the others: waves of a screening."""
 
@@ -173,4 +177,9 @@ def _portfolio(
             and not (candidate.metric == "full" and form_width(candidate) > MAX_FULL_WIDTH)
         )
     count = max(1, round(min(1.0, effort) * len(candidates)))
-    return tuple(wave for wave in (candidates[:1], candidates[1:count]) if wave)
+    first, others = candidates[:1], candidates[1:count]
+    if seconds < QUICK_FIRST_SECONDS:
+        others = tuple(sorted(others, key=lambda candidate: candidate.metric != "none"))
+    size = LIMITED_WAVE if seconds < np.inf else max(1, len(others))
+    waves = [others[place : place + size] for place in range(0, len(others), size)]
+    return tuple(wave for wave in (first, *waves) if wave)

@@ -122,6 +122,11 @@ class Control:
         """Seconds until work has to end; infinite without a limit."""
         return max(0.0, self.deadline - now())
 
+    @property
+    def over(self) -> bool:
+        """Whether the time limit has passed, closing work included."""
+        return bool(now() > self.closing_deadline)
+
     def reason(self) -> str | None:
         """Why to stop now, or None."""
         if self._reason is None:
