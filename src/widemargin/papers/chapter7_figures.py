@@ -267,7 +267,7 @@ ITEMS = (
     figure(
         "2",
         "Training error by the number of hidden units",
-        3.5,
+        1.5,
         error_by_units,
         f"squared error, tanh, plain stochastic gradient, {UNIT_EPOCHS} epochs",
         Claim(
@@ -280,7 +280,7 @@ ITEMS = (
     figure(
         "3",
         "A mixture's Hessian becomes block-diagonal",
-        2.0,
+        1.0,
         gates,
         "(a) 100,000 rows, 10 experts of 25 units, gater of 100; (b) 10,000 rows, 5 experts of 10 "
         "units, gater of 25, 5 epochs",
@@ -290,7 +290,7 @@ ITEMS = (
     figure(
         "4",
         "The Hessian with cross-entropy becomes block-diagonal",
-        1.0,
+        0.7,
         posteriors,
         "(a) 100,000 rows, 200 units; (b) 10,000 rows, 10 units, one epoch",
         FALLS,
@@ -310,7 +310,7 @@ ITEMS = (
     figure(
         "6",
         "The coefficient c(z) of squared error after a tanh",
-        1.5,
+        0.7,
         tanh_output,
         "100,000 rows, 500 units",
         Claim("c(z) vanishes at z = ±1", lambda _, here: here["c(1) and c(−1)"] < 1e-12),

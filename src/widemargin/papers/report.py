@@ -24,6 +24,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 .yes { color: var(--yes) } .no { color: var(--no) } .other { color: var(--other) }
 .small { font-size: .875rem; color: var(--other) }
 figure { margin: 1rem 0 } figure div { background: #fff; border-radius: 4px; padding: .5rem }
+@media (max-width: 30rem) { table { font-size: .8125rem } th, td { padding-right: .35rem } }
 svg { display: block; width: 100%; height: auto; max-width: 45rem; margin: 0 auto }
 """
 
@@ -66,7 +67,7 @@ def write_report(items: Mapping[str, Item], records: Mapping[str, Record], path:
         "<h1>Published and measured</h1>",
         "<p>The tables and figures of five documents on large-margin learning, run again. "
         "An <em>error</em> is reached if ours is at most the published one, a <em>value</em> "
-        "within 1 %, and a <em>shape</em> if its claims hold.</p>",
+        "within 1 % or equal as printed, and a <em>shape</em> if its claims hold.</p>",
         _summary(known),
         *(_section(item, record) for item, record in known),
     ]
@@ -111,8 +112,8 @@ def _section(item: Item, record: Record) -> str:
 def _table(item: Item, lines: list[Line]) -> str:
     numbers = any(line.published is not None for line in lines)
     best = any(line.best is not None for line in lines)
-    unit = f", {escape(item.unit)}" if item.unit else ""
-    head = f"<tr><th>{'<th class=n>published' if numbers else ''}<th class=n>here{unit}"
+    published = "<th class=n>published" if numbers else ""
+    head = f"<tr><th>{escape(item.unit)}{published}<th class=n>here"
     head += f"{'<th class=n>best here' if best else ''}<th>verdict"
     rows = []
     for line in lines:

@@ -99,7 +99,7 @@ ITEMS = (
         "thesis, Table 8.2",
         kind="error",
         protocol="Chapter 4's splits; parameters chosen on validation rows, early stopping there",
-        minutes=20.0,
+        minutes=14.0,
         run=run,
         published=PUBLISHED,
         unit="test error, %",
