@@ -24,7 +24,8 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 .yes { color: var(--yes) } .no { color: var(--no) } .other { color: var(--other) }
 .small { font-size: .875rem; color: var(--other) }
 figure { margin: 1rem 0 } figure div { background: #fff; border-radius: 4px; padding: .5rem }
-@media (max-width: 30rem) { table { font-size: .8125rem } th, td { padding-right: .35rem } }
+@media (max-width: 30rem) { table { font-size: .8125rem } th, td { padding-right: .35rem }
+  th.n { white-space: normal } td .small { font-size: .75rem } }
 svg { display: block; width: 100%; height: auto; max-width: 45rem; margin: 0 auto }
 """
 
