@@ -222,7 +222,7 @@ ITEMS = (
         "5.3",
         "Variants of shrinking on small training sets",
         5_000,
-        1.5,
+        2.0,
         Claim(
             "Selecting α and α* together ends at the same cost, within 0.1 %",
             lambda _, here: same_cost(here, PAIRS),
@@ -232,7 +232,7 @@ ITEMS = (
         "5.4",
         "Variants of shrinking on all rows",
         None,
-        8.0,
+        6.0,
         Claim(
             "Without the check, shrinking may end far from the optimum: on Forest",
             lambda _, here: here["Forest, SVMTorch, cost"] > 0.99 * here["Forest, SVMTorchU, cost"],

@@ -23,7 +23,7 @@ from widemargin.plots.style import BLUE, LEGEND, VERMILION
 __all__ = ["ITEMS"]
 
 SIZES = (100_000, 200_000, 400_000)
-ITERATIONS = 3
+ITERATIONS = 2
 LOCAL = "20 MLPs, local gaters"
 
 
@@ -134,7 +134,7 @@ ITEMS = (
         kind="shape",
         protocol=f"50 experts, gater of 150 units; (a) 100,000 to 400,000 rows, {ITERATIONS} "
         "iterations; (b) 100,000 rows, five iterations",
-        minutes=4.0,
+        minutes=5.0,
         run=figure_6_2,
         claims=(
             Claim(
@@ -160,7 +160,7 @@ ITEMS = (
         "thesis, Figure 6.3",
         kind="shape",
         protocol="20 MLP experts of 25 units, 20 Gaussians per expert, as in Table 6.2",
-        minutes=2.0,
+        minutes=1.5,
         run=figure_6_3,
         claims=(
             Claim(
@@ -184,7 +184,7 @@ ITEMS = (
         kind="shape",
         protocol="Forest, 100,000 rows; 20 experts of 25 units; 20 Gaussians per expert, or a "
         "gater of 150 units; one seed",
-        minutes=3.0,
+        minutes=2.0,
         run=global_or_local,
         published=PUBLISHED,
         claims=(

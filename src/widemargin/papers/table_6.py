@@ -154,5 +154,5 @@ ITEMS = (
             lambda _, here: here[f"minutes in parallel, {LOCAL}"] < 0.1 * here[f"minutes, {LOCAL}"],
         ),
     ),
-    item("6.3", "A hard mixture of SVMs with local gaters", 3.0, CELLS),
+    item("6.3", "A hard mixture of SVMs with local gaters", 2.0, CELLS),
 )

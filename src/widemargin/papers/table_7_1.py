@@ -103,7 +103,7 @@ TABLE = Item(
     "thesis, Table 7.1",
     kind="error",
     protocol="500 hidden units; a mixture of 10 experts with 25 units and a gater of 100",
-    minutes=6.0,
+    minutes=4.0,
     run=run,
     published=PUBLISHED,
     unit="training error, %",
