@@ -4,7 +4,7 @@
 namespace widemargin {
 namespace {
 
-// The extensions of this CPU, for `widemargin versions`.
+// The extensions of this CPU, for `widemargin info`.
 std::vector<std::string> cpu_features() {
     std::vector<std::string> found;
 #if defined(__x86_64__)
