@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin.tabular.candidates import Candidate
-from widemargin.tabular.plan import Rung
+from widemargin.tabular.plan import PORTFOLIO, Plan, Rung
 from widemargin.tabular.search import Search
 
 
@@ -47,3 +47,17 @@ def test_many_rows_become_a_mixture_that_is_quicker_than_one_machine():
     rows = tried._affordable(tried.plan.rungs[1], TRIAL)
     assert rows == 1_000_000
     assert TRIAL.candidate.of_size(rows).family == "mixture"
+
+
+def plan(seconds):
+    return Plan.of(5000, 10, 5, 1.0, classes=2, seconds=seconds, sparse=False, levels=3)
+
+
+def test_a_short_search_begins_with_what_is_quick():
+    waves = plan(20.0).portfolio
+    tried = [candidate for wave in waves for candidate in wave]
+    assert sorted(tried, key=str) == sorted(PORTFOLIO, key=str)
+    assert {candidate.family for candidate in tried[1:3]} == {"linear"}
+    metrics = [candidate.metric != "none" for candidate in tried]
+    assert metrics == sorted(metrics)
+    assert [len(wave) for wave in plan(np.inf).portfolio] == [1, len(PORTFOLIO) - 1]
