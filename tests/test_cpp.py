@@ -64,7 +64,8 @@ def build(folder, *options, targets=("all",)):
 def supported(isa):
     if isa == "baseline":
         return True
-    needed = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}}
+    wide = {f"avx512{part}" for part in ("f", "dq", "bw", "vl", "vpopcntdq")}
+    needed = {"avx2": {"avx2", "fma"}, "avx512": wide}
     return needed[isa] <= set(_core.cpu_features())
 
 

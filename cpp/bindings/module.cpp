@@ -18,6 +18,7 @@ std::vector<std::string> cpu_features() {
     WIDEMARGIN_CPU("avx512dq");
     WIDEMARGIN_CPU("avx512bw");
     WIDEMARGIN_CPU("avx512vl");
+    WIDEMARGIN_CPU("avx512vpopcntdq");
 #undef WIDEMARGIN_CPU
 #endif
     return found;

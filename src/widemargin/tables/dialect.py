@@ -14,7 +14,8 @@ from widemargin.tables.formats import MISSING_VALUES, open_data
 
 __all__ = ["Dialect", "find_dialect"]
 
-SAMPLE_BYTES = 2**18  # of the file that are examined
+SAMPLE_BYTES = 2**18  # of the file that are examined, or more if lines are longer
+MOST_SAMPLE_BYTES = 2**25
 SAMPLE_ROWS = 500
 SEPARATORS = ",;\t|"
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -71,9 +72,9 @@ def find_dialect(
     """
     _check(separator, decimal)
     with open_data(path) as stream:
-        data = stream.read(SAMPLE_BYTES)
+        data, whole = _sample(stream)
     encoding = encoding or find_encoding(data)
-    lines = _lines(data, encoding, path)
+    lines = _lines(data, encoding, path, whole=whole)
     separator = SEPARATOR_NAMES.get(separator or "", separator) or find_separator(lines)
     rows = _rows(lines, separator)
     first = rows[0]
@@ -84,6 +85,17 @@ def find_dialect(
         named = bool({cell.strip() for cell in first} & set(known))
         header = named or is_header(first, below, decimal)
     return Dialect(separator, header, encoding, decimal, tuple(first))
+
+
+def _sample(stream: IO[bytes]) -> tuple[bytes, bool]:
+    """The first bytes, with two whole lines if they are not too long; whether they are all."""
+    data, more = b"", stream.read(SAMPLE_BYTES)
+    while more:
+        data += more
+        if max(data.count(b"\n"), data.count(b"\r")) >= 2 or len(data) >= MOST_SAMPLE_BYTES:
+            break
+        more = stream.read(SAMPLE_BYTES)
+    return data, len(more) < SAMPLE_BYTES
 
 
 def _check(separator: str | None, decimal: str | None) -> None:
@@ -107,7 +119,7 @@ def find_encoding(data: bytes) -> str:
     return UTF8
 
 
-def _lines(data: bytes, encoding: str, path: Path) -> list[str]:
+def _lines(data: bytes, encoding: str, path: Path, *, whole: bool) -> list[str]:
     """The lines of a sample that are not blank, without the last one if it is cut off."""
     name = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
     try:
@@ -118,7 +130,7 @@ def _lines(data: bytes, encoding: str, path: Path) -> list[str]:
             " is not known; use utf-8, cp1252 or another of Python's",
         ) from None
     lines = text.splitlines()
-    if len(data) == SAMPLE_BYTES and len(lines) > 1:
+    if not whole and len(lines) > 1:
         lines.pop()
     lines = [line for line in lines if line.strip()]
     if not lines:
