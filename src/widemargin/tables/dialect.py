@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from widemargin.tables.errors import Argument, ArgumentError, DataFileError
 from widemargin.tables.formats import MISSING_VALUES, open_data
