@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import widemargin
 from widemargin import LinearSVC
 from widemargin.tabular import FORMS, InputForm
-from widemargin.tabular.thresholds import target_thresholds
+from widemargin.tabular.thresholds import input_thresholds, target_thresholds
 
 DENSE_FORMS = [form for form in FORMS if form != "standard"]
 
@@ -120,6 +120,13 @@ def test_a_linear_machine_of_stairs_is_a_sum_of_step_functions():
         scores[form] = machine.score(Z.transform(X[2000:]), y[2000:])
     assert scores["robust"] < 0.75 < 0.97 < scores["stairs"]
     assert len(InputForm("stairs", max_steps=3).fit(X, y).origin_) <= 2 + 2 * 3
+
+
+def test_thresholds_of_a_sorted_table_come_from_all_of_it(monkeypatch):
+    monkeypatch.setattr("widemargin.tabular.thresholds.MAX_TREE_ROWS", 200)
+    X = np.arange(2000.0)[:, None]
+    found = input_thresholds(X, X[:, 0] > 1500, None, classes=True, most=4)[0]
+    assert np.min(np.abs(found - 1500)) < 50
 
 
 @pytest.mark.parametrize("count", [1, 3])

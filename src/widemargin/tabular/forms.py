@@ -268,7 +268,14 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         most = self.max_steps or MOST_STEPS[self.form]
         most = min(most, max(1, MOST_STEP_INPUTS // max(1, len(some))))
         if self.form != "steps":
-            own = input_thresholds(X[:, some], np.asarray(y), weights, classes=classes, most=most)
+            own = input_thresholds(
+                X[:, some],
+                np.asarray(y),
+                weights,
+                classes=classes,
+                most=most,
+                random_state=self.random_state,
+            )
             found = dict(zip(some, own, strict=True))
         else:
             found = dict(

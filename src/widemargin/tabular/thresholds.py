@@ -75,7 +75,13 @@ def target_thresholds(
 
 
 def input_thresholds(
-    X: FloatArray, y: ArrayLike, weights: FloatArray | None, *, classes: bool, most: int
+    X: FloatArray,
+    y: ArrayLike,
+    weights: FloatArray | None,
+    *,
+    classes: bool,
+    most: int,
+    random_state: ArrayLike = 0,
 ) -> list[FloatArray]:
     """Thresholds that say how the target depends on each input alone, sorted.
 
@@ -91,6 +97,8 @@ def input_thresholds(
         Whether y holds classes.
     most : int
         The most thresholds per input.
+    random_state : int, RandomState instance or None
+        Draws the rows that are used, if there are many.
 
     Returns
     -------
@@ -98,7 +106,9 @@ def input_thresholds(
         Those of each input. They are limits of the leaves of a tree of this input.
     """
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
-    rows = slice(MAX_TREE_ROWS)
+    rows = np.arange(len(X))
+    if len(X) > MAX_TREE_ROWS:  # tables may be sorted
+        rows = check_random_state(random_state).permutation(len(X))[:MAX_TREE_ROWS]
     weighted = None if weights is None else weights[rows]
     found = []
     for column in X[rows].T:
