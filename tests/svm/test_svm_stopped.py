@@ -133,6 +133,20 @@ def test_time_limit_before_all_pairs_have_had_their_turn():
     assert np.isinf(fitted.kkt_violation_[-1])
 
 
+@pytest.mark.parametrize("limit", [1e-9, 0.05, 0.3])
+@pytest.mark.parametrize("kind", [SVR, NuSVR])
+def test_regression_that_is_cut_off_is_no_worse_than_the_median(kind, limit):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4_000, 8))
+    y = np.exp(np.sin(2 * X[:, 0]) + X[:, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = kind(C=100.0, time_limit=limit).fit(X, y)
+    assert fitted.stop_reason_ == "time_limit"
+    error, of_median = np.abs(fitted.predict(X) - y).mean(), np.abs(np.median(y) - y).mean()
+    assert error <= 1.05 * of_median
+
+
 PROGRAM = """
 import signal, sys, threading, time, warnings
 import numpy as np

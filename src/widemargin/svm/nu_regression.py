@@ -13,7 +13,7 @@ import numpy as np
 
 from widemargin._typing import FloatArray
 from widemargin.svm.decomposition import Solution
-from widemargin.svm.problem import Problem, feasible_start
+from widemargin.svm.problem import Problem, feasible_start, one_of_each
 
 __all__ = ["nu_regression"]
 
@@ -47,7 +47,7 @@ def nu_regression(problem: Problem, initial: FloatArray | None, tol: float, run:
     begin = problem.initial if initial is None else initial
     solution, steps = None, 0
     for _ in range(2):  # the second time from the solution with ε = 0
-        if _apart(begin):
+        if one_of_each(begin):
             solution = run(problem, begin)
             if solution.reason not in ("tol", "shrunk") or solution.violation <= tol:
                 break
@@ -65,11 +65,6 @@ def nu_regression(problem: Problem, initial: FloatArray | None, tol: float, run:
     if solution.reason == "tol" and solution.violation > tol:
         solution.reason = "rounding"
     return solution
-
-
-def _apart(beta: FloatArray) -> bool:
-    alpha, alpha_star = beta.reshape(2, -1)
-    return not np.any((alpha != 0) & (alpha_star != 0))
 
 
 def _missing(problem: Problem, solution: Solution) -> float:

@@ -43,6 +43,7 @@ __all__ = [
     "doubtful",
     "feasible_start",
     "machine",
+    "one_of_each",
     "svm_problem",
 ]
 
@@ -290,6 +291,12 @@ def feasible_start(problem: Problem, beta: FloatArray) -> FloatArray:
             alpha = _with_sum(np.abs(beta[side]), problem.upper[side], total)
             beta[side] = problem.z[side] * alpha
     return beta
+
+
+def one_of_each(beta: FloatArray) -> bool:
+    """Whether α or α* of each example is 0, in problems that have both."""
+    alpha, alpha_star = beta.reshape(2, -1)
+    return not np.any((alpha != 0) & (alpha_star != 0))
 
 
 def _with_sum(alpha: FloatArray, upper: FloatArray, total: float) -> FloatArray:

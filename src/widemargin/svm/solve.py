@@ -14,7 +14,7 @@ from widemargin.svm.decomposition import Options, Solution, SolverState, Validat
 from widemargin.svm.examples import Examples, SharedExamples
 from widemargin.svm.kernel_source import KernelInputs, KernelSource
 from widemargin.svm.parts import nested_parts, part_of, whole
-from widemargin.svm.problem import Problem, certify, feasible_start, machine
+from widemargin.svm.problem import Problem, certify, feasible_start, machine, one_of_each
 from widemargin.svm.verification import Verifier
 from widemargin.training.control import Control, Watcher, in_rounds, in_threads, one_round
 from widemargin.training.time_limit import now
@@ -22,6 +22,7 @@ from widemargin.training.time_limit import now
 __all__ = ["Task", "resume", "solve_all", "unsolved"]
 
 MAX_EXAMPLES_IN_PARALLEL = 20_000  # of a problem; larger ones are solved in turn, by all threads
+ENDED = ("tol", "shrunk", "rounding")  # why a solver ends where more time would not help
 MIN_EXAMPLES_FOR_THREADS = 10_000  # of all problems together
 MIN_EXAMPLES_FOR_FLOAT32 = 400  # with fewer it saves less than verifying its solution costs
 WATCHED_SET = 32  # variables, if validation examples may end training: more have few iterates
@@ -217,16 +218,15 @@ class _TimedRun:
             return
         task, begin = self.run.tasks[k], self.starts[k]
         if begin is not None and self.parts[k]:
-            begin, _ = resume(task.problem, task.problem.coefficients(begin), 1.0, -np.inf)
+            begin = _resumed(task.problem, task.problem.coefficients(begin))
         found = self.run.solve(k, task, control, begin)
-        self._keep(k, found, found.reason, solved=found.reason == "tol")
+        self._keep(k, found, found.reason, solved=found.reason in ENDED)
 
     def _solve_part(self, k: int, examples: IntArray, control: Control) -> None:
         (ids, problem, _), begin = self.run.tasks[k], self.starts[k]
         task = Task(ids[examples], part_of(problem, examples))
         if begin is not None:
-            coef = problem.coefficients(begin)[examples]
-            begin, _ = resume(task.problem, coef, 1.0, -np.inf)
+            begin = _resumed(task.problem, problem.coefficients(begin)[examples])
 
         def as_whole(solution: Solution) -> Solution:
             return whole(problem, examples, solution)
@@ -243,7 +243,7 @@ class _TimedRun:
         The next attempt starts from the new one in any case: its J is lower.
         """
         before = self.found[k]
-        if before.steps and not new.steps and not np.isfinite(new.violation):
+        if not new.steps and not np.isfinite(new.violation):
             before.reason = reason  # the time was over before its first step
             return
         self.starts[k] = new.beta
@@ -256,9 +256,12 @@ class _TimedRun:
         self.found[k].reason = reason
 
     def _loss(self, k: int, solution: Solution) -> float:
-        """What some examples of a problem cost; 0 if its sums are given, which scale its f."""
+        """What some examples of a problem cost; 0 if its sums are given and scale its f.
+
+        In ``nu_svr`` f is in units of the targets, and the tube counts as 0.
+        """
         (ids, problem, _), X, kernel = self.run.tasks[k], self.run.X, self.run.kernel
-        if np.any(problem.sums):
+        if np.any(problem.sums) and problem.kind != "nu_svr":
             return 0.0
         some = np.random.RandomState(0).permutation(len(ids))[:COMPARED_EXAMPLES]
         coef, bias = machine(problem, solution.beta, solution.biases)
@@ -277,13 +280,23 @@ class _TimedRun:
 
 
 def unsolved(problem: Problem, reason: str = "") -> Solution:
-    """The first β of a problem whose turn has not come; of classes, the bias of the majority."""
+    """A solution with f = 0 of a problem whose turn has not come.
+
+    Its bias is the majority of classes, or the median of targets. In ``nu_svr`` the sums are shared
+    by α and α* of the same examples. Where the sums of ``nu_svc`` and ``one_class`` are given, β is
+    the first one, whose f is not known.
+    """
     beta, f = problem.initial, np.zeros(problem.examples)
+    if problem.kind == "nu_svr":
+        beta = feasible_start(problem, np.zeros_like(beta))
     biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
     if problem.kind == "c_svc":
         weight = problem.upper if np.all(np.isfinite(problem.upper)) else np.ones(len(problem.z))
         biases = np.array([np.sign(weight @ problem.z)])
-    dual = 0.0 if not np.any(beta) else -np.inf  # J(0) = 0
+    elif problem.kind in ("epsilon_svr", "nu_svr"):
+        targets = -problem.s.reshape(2, -1).mean(axis=0)
+        biases = np.full_like(biases, np.median(targets))
+    dual = 0.0 if not np.any(problem.coefficients(beta)) else -np.inf  # J = 0 where f = 0
     return Solution(beta, f, error, biases, np.inf, np.inf, dual, reason)
 
 
@@ -312,6 +325,12 @@ def resume(
     upper = problem.upper[: problem.examples]
     coef = np.where(np.abs(coef) > (1 - AT_BOUND) * upper, np.copysign(upper, coef), coef)
     return feasible_start(problem, _variables(coef, both)), float(ratio)
+
+
+def _resumed(problem: Problem, coef: FloatArray) -> FloatArray | None:
+    """A β to go on from, unless its sums need both α and α* of an example of ``nu_svr``."""
+    begin, _ = resume(problem, coef, 1.0, -np.inf)
+    return begin if problem.kind != "nu_svr" or one_of_each(begin) else None
 
 
 def _variables(coef: FloatArray, both: bool) -> FloatArray:
