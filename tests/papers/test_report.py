@@ -60,3 +60,24 @@ def test_list_and_show():
     assert "table-4.1" in run("papers", "list").stdout
     assert "283,301" in run("papers", "show", "table-4.1").stdout
     assert run_json("papers", "show", "table-4.2")["published"]["win"] == 44473
+
+
+def test_ctrl_c_leaves_a_report_of_what_was_measured(tmp_path, monkeypatch):
+    def interrupt(scope):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(ITEMS, "figure-8.4", replace(ITEMS["figure-8.4"], run=interrupt))
+    run("papers", "run", "confidence", "figure-8.4", "-o", tmp_path, code=130)
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert "id='confidence'" in text
+    assert "id='figure-8.4'" not in text
+
+
+def test_an_item_that_fails_is_named_and_the_others_are_in_the_report(tmp_path, monkeypatch):
+    def fail(scope):
+        raise ValueError("no rows")
+
+    monkeypatch.setitem(ITEMS, "figure-8.4", replace(ITEMS["figure-8.4"], run=fail))
+    found = run("papers", "run", "figure-8.4", "confidence", "-o", tmp_path, code=1)
+    assert found.stderr.splitlines() == ["figure-8.4 failed", "error: no rows"]
+    assert "id='confidence'" in (tmp_path / "report.html").read_text("utf-8")

@@ -1,10 +1,15 @@
 """Runs are resumed item by item; results are files that are complete or absent."""
 
 import json
+import os
+import signal
+import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from widemargin import MarginPerceptron
 from widemargin.papers import Item, Measured, Scope, read_records, run_items
 
 
@@ -77,3 +82,48 @@ def test_a_damaged_result_is_named(tmp_path, text):
     (tmp_path / "one.json").write_text(text)
     with pytest.raises(ValueError, match=r"one\.json is no result"):
         run_items(Counter("one").items, tmp_path)
+
+
+def test_an_item_that_fails_does_not_keep_the_others_from_being_run(tmp_path):
+    def fail(scope):
+        raise OSError("no such file")
+
+    told = []
+    counter = Counter("bad", "good")
+    counter.items[0] = replace(counter.items[0], run=fail)
+    with pytest.raises(OSError, match="no such file"):
+        run_items(counter.items, tmp_path, watch=lambda item, what: told.append((item.id, what)))
+    assert told == [("bad", "begun"), ("bad", "failed"), ("good", "begun"), ("good", "done")]
+    assert list(read_records(tmp_path)) == ["good"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to itself")
+def test_ctrl_c_in_a_fit_ends_the_item_and_leaves_no_result(tmp_path, ctrl_c):
+    after = []
+
+    def long(scope):
+        X = np.random.RandomState(0).normal(size=(2000, 20))
+        MarginPerceptron(max_iter=10**9, tol=None).fit(X, np.where(X[:, 0] > 0, 1, -1))
+        after.append("reached")  # Python's own handler would let the fit return
+        return Measured({"a": 1.0})
+
+    counter = Counter("one", "two")
+    items = [counter.items[0], replace(counter.items[1], run=long)]
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_items(items, tmp_path)
+    finally:
+        timer.cancel()
+    assert not after
+    assert list(read_records(tmp_path)) == ["one"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_damaged_result_is_named_before_anything_is_run(tmp_path):
+    (tmp_path / "two.json").write_text("{")
+    counter = Counter("one", "two")
+    with pytest.raises(ValueError, match=r"two\.json is no result"):
+        run_items(counter.items, tmp_path)
+    assert not counter.runs

@@ -92,18 +92,19 @@ def run(
     """
     from widemargin.papers import ITEMS, Scope, find_items, read_records, run_items, write_report
 
-    items, scope = find_items(ids), Scope(scale, tuple(range(seeds)))
+    items, scope, page = find_items(ids), Scope(scale, tuple(range(seeds))), output / "report.html"
     late: list[str] = []
     with err.status("") as status:
-        records = run_items(
-            items,
-            output,
-            scope,
-            budget=budget,
-            watch=lambda item, what: _tell(status, item.id, what, late),
-        )
-    page = output / "report.html"
-    write_report(ITEMS, read_records(output), page)
+        try:
+            records = run_items(
+                items,
+                output,
+                scope,
+                budget=budget,
+                watch=lambda item, what: _tell(status, item.id, what, late),
+            )
+        finally:  # after Ctrl-C, too
+            write_report(ITEMS, read_records(output), page)
     found = {item.id: records[item.id] for item in items if item.id in records}
     verdicts = {key: ITEMS[key].verdict(record.measured) for key, record in found.items()}
     if json:
@@ -130,5 +131,7 @@ def run(
 def _tell(status: Status, name: str, what: str, late: list[str]) -> None:
     if what == "begun":
         status.update(f"Running {name}")
+    elif what == "failed":
+        say(f"{name} failed", "red")
     elif what == "no time":
         late.append(name)

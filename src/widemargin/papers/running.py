@@ -2,13 +2,18 @@
 
 A file is complete or absent: an interrupted run continues with the first item that has none. A
 result of another scale, of other seeds or of another version of the package is measured again.
+An item that fails does not keep the others from being run.
 """
 
 import json
 import math
+import os
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +28,8 @@ from widemargin.papers.scope import Scope
 
 __all__ = ["Record", "read_records", "run_items"]
 
-Watch = Callable[[Item, str], None]  # told of each item: "kept", "begun", "done" or "no time"
+#: Is told of each item: "kept", "begun", "done", "failed" or "no time".
+Watch = Callable[[Item, str], None]
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Record:
     def write(self, path: Path) -> None:
         """Writes a file that is complete or absent."""
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(asdict(self), indent=1, allow_nan=False) + "\n")
+        part.write_text(json.dumps(asdict(self), indent=1, allow_nan=False) + "\n", "utf-8")
         part.replace(path)
 
     def answers(self, scope: Scope) -> bool:
@@ -98,37 +104,76 @@ def run_items(
     -------
     dict
         The records of these items that exist now, by id.
+
+    Raises
+    ------
+    Exception
+        The first error of an item, after the others have been run.
     """
     scope, end = scope or Scope(), time.monotonic() + 60.0 * budget
     tell = watch or (lambda item, what: None)
     folder.mkdir(parents=True, exist_ok=True)
-    found = {}
+    known, found, errors = read_records(folder), {}, []
     for item in items:
-        path = folder / f"{item.id}.json"
-        if path.exists():
-            record = Record.read(path)
-            if record.answers(scope):
-                found[item.id] = record
-                tell(item, "kept")
-                continue
+        if item.id in known and known[item.id].answers(scope):
+            found[item.id] = known[item.id]
+            tell(item, "kept")
+            continue
         if time.monotonic() + 60.0 * scope.scale * item.minutes > end:
             tell(item, "no time")
             continue
         tell(item, "begun")
-        begun = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # epochs are limited on purpose
-            measured = item.run(scope)
-        seconds = time.monotonic() - begun
-        record = Record(item.id, _known(measured), seconds, scope.scale, scope.seeds, _versions())
-        record.write(path)
-        found[item.id] = record
+        try:
+            found[item.id] = _measured(item, scope)
+        except Exception as error:
+            errors.append(error)
+            tell(item, "failed")
+            continue
+        found[item.id].write(folder / f"{item.id}.json")
         tell(item, "done")
+    if errors:
+        raise errors[0]
     return found
 
 
+def _measured(item: Item, scope: Scope) -> Record:
+    begun = time.monotonic()
+    with warnings.catch_warnings(), _interruptible():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # epochs are limited on purpose
+        measured = item.run(scope)
+    seconds = time.monotonic() - begun
+    return Record(item.id, _known(measured), seconds, scope.scale, scope.seeds, _versions())
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises at once.
+
+    With Python's own handler it would end the current fit early, and the item would continue with a
+    model that is not trained.
+    """
+    own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not own or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(signum: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _versions() -> dict[str, str]:
-    return {"widemargin": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+    return {
+        "widemargin": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "processors": str(os.cpu_count()),
+    }
 
 
 def _known(measured: Measured) -> Measured:
