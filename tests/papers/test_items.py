@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from widemargin.papers import (
@@ -154,3 +155,35 @@ def test_ids_and_beginnings_of_ids():
         "table-4.2",
     ]
     assert len(find_items(["all"])) == len(ITEMS)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["table-4.1", "table-4.2", "table-5.1"])
+def test_what_a_run_reached_is_not_reached_beside_another_number(name):
+    found, measured = ITEMS[name], ITEMS[name].run(TINY)
+    assert found.verdict(measured) == REACHED
+    for key, value in found.published.items():
+        changed = replace(found, published={**found.published, key: 1.1 * value})
+        assert changed.verdict(measured) == NOT_REACHED
+
+
+class AnyNumbers(dict):
+    """A number of its own for every name."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.random = np.random.RandomState(seed)
+
+    def __missing__(self, name):
+        self[name] = float(self.random.normal(scale=10.0))
+        return self[name]
+
+    def get(self, name, default=None):
+        return self[name]
+
+
+@pytest.mark.parametrize("name", [key for key, found in ITEMS.items() if found.claims])
+def test_every_claim_can_fail(name):
+    for claim in ITEMS[name].claims:
+        numbers = (AnyNumbers(seed) for seed in range(100))
+        assert not all(claim.holds(ITEMS[name].published, found) for found in numbers), claim.text

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.papers.drawing import drawn
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.plots.style import BLUE, GREY, LEGEND, VERMILION
 from widemargin.theory import capacity_curve, learning_curve
@@ -67,7 +67,7 @@ ITEMS = (
     Item(
         "figure-2.1",
         "Risks against the number of examples",
-        "thesis, Section 2.1",
+        in_thesis("Figure 2.1", "2.2.2", 9),
         kind="shape",
         protocol="thresholds on [0, 1], 10 % noise, means over 4,000 samples of each size",
         minutes=0.1,
@@ -97,7 +97,7 @@ ITEMS = (
     Item(
         "figure-2.2",
         "Risks against the capacity",
-        "thesis, Section 2.2",
+        in_thesis("Figure 2.2", "2.3.1", 12),
         kind="shape",
         protocol="2,000 examples on [0, 1], four changes of sign, 10 % noise, capacities 1 to 40",
         minutes=0.1,

@@ -8,7 +8,7 @@ from widemargin.analysis import quadratic_map
 from widemargin.linear_svm import LinearSVC
 from widemargin.mlp import MLPClassifier
 from widemargin.papers.drawing import drawn
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.perceptrons import Perceptron
 from widemargin.plots import MarginDisplay, TubeDisplay
@@ -19,6 +19,15 @@ __all__ = ["ITEMS"]
 
 SKETCH = "The thesis draws a sketch; here a machine is trained on data that are ours."
 EPSILON = 0.2
+#: Of each figure the section, and the page that it begins on.
+SECTIONS = {
+    "1": ("3.1", 17),
+    "2": ("3.3", 19),
+    "3": ("3.4", 20),
+    "4": ("3.6.1", 28),
+    "5": ("3.6.1", 28),
+    "6": ("3.6.2", 34),
+}
 
 
 def wave(count: int = 120, seed: int = 0) -> tuple[Any, Any]:
@@ -162,11 +171,11 @@ def tube(scope: Scope) -> Measured:
 
 
 def figure(number: str, title: str, run: Any, protocol: str, *claims: Claim) -> Item:
-    section = {"1": "3.1", "2": "3.3", "3": "3.4"}.get(number, "3.6")
+    section, page = SECTIONS[number]
     return Item(
         f"figure-3.{number}",
         title,
-        f"thesis, Section {section}",
+        in_thesis(f"Figure 3.{number}", section, page),
         kind="shape",
         protocol=protocol,
         minutes=0.1,

@@ -92,6 +92,13 @@ def exponent(x: Any, y: Any) -> float:
     return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
 
 
+def less_than_quadratic(name: str) -> Claim:
+    return Claim(
+        f"{name}: time grows slightly less than quadratically",
+        lambda _, here: here[f"{name}, SVMTorch"] < 2.0,
+    )
+
+
 BY_CACHE = by_name(SECONDS_BY_CACHE, tuple(f"{megabytes} MB" for megabytes in CACHES))
 SLOPES = {f"{name}, {m}": p for m, row in EXPONENTS.items() for name, p in row.items()}
 
@@ -135,15 +142,7 @@ ITEMS = (
         published=SLOPES,
         unit="exponent of the rows",
         claims=(
-            *(
-                Claim(
-                    f"{name}: time grows slightly less than quadratically",
-                    lambda _, here, name=name: (  # type: ignore[misc]
-                        here[f"{name}, SVMTorch"] < 2.0
-                    ),
-                )
-                for name in TASKS
-            ),
+            *map(less_than_quadratic, TASKS),
             Claim(
                 "It grows no faster than with pairs, in the mean of the tasks (steps × rows)",
                 lambda _, here: (

@@ -98,10 +98,10 @@ def numbers(table: Mapping[str, Mapping[str, Row]]) -> dict[str, float]:
 def by_pairs(name: str, rows: int | None, scope: Scope) -> Fit:
     """α and α* of an example are selected together, as Nodelib does; in NumPy."""
     X, y, X_test, y_test = first_rows(name, rows, scope)
-    setting, begun = TASKS[name], time.perf_counter()
+    setting, begun, most = TASKS[name], time.perf_counter(), scope.epochs(400_000)
     K = rbf_kernel(X, X, gamma=setting.gamma)
     problem = svm_problem("epsilon_svr", y, C=setting.C, epsilon=setting.epsilon)
-    solution = pair_decomposition(K, problem, TOL, max_iter=scope.epochs(400_000))
+    solution = pair_decomposition(K, problem, TOL, max_iter=most)
     seconds = time.perf_counter() - begun
     coef, b = machine(problem, solution)
     support, train, test = np.flatnonzero(coef), K @ coef + b, np.full(len(y_test), b)
@@ -114,7 +114,7 @@ def by_pairs(name: str, rows: int | None, scope: Scope) -> Fit:
         float(np.abs(train - y).mean()),
         float(np.abs(test - y_test).mean()),
         solution.iterations,
-        solution.violation <= TOL,
+        solution.iterations < most,
     )
 
 
@@ -138,7 +138,7 @@ def table(rows: int | None, pairs: tuple[str, ...]) -> Callable[[Scope], Measure
                 here |= {f"{name}, {title}, {column}": value for column, value in values}
                 here[f"{name}, {title}, steps"] = found.steps
                 settings |= {f"{name}, {title}, support vectors": str(setting)}
-                if not found.converged and title != "SVMTorch":
+                if not found.finished:
                     unfinished.append(f"{name}, {title}")
             ours = fit(name, rows, scope, **best_options())
             for column, value in zip(COLUMNS, astuple(ours), strict=False):

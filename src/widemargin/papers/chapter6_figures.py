@@ -15,7 +15,7 @@ from widemargin.papers.forest_mixtures import (
     svm_mixture,
     trial,
 )
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.papers.trials import compared, error
 from widemargin.plots.style import BLUE, LEGEND, VERMILION
@@ -25,6 +25,7 @@ __all__ = ["ITEMS"]
 SIZES = (100_000, 200_000, 400_000)
 ITERATIONS = 2
 LOCAL = "20 MLPs, local gaters"
+AS_GOOD = f"minutes in parallel until as good, {GLOBAL_MLPS}"
 
 
 # ----------------------------------------------------------------------------------- Figure 6.2
@@ -116,21 +117,22 @@ def global_or_local(scope: Scope) -> Measured:
         here[f"minutes, {name}"] = float(fit.fit_time_) / 60
         here[f"minutes in parallel, {name}"] = parallel_minutes(fit)
     goal = min(record["validation_error"] for record in fits[LOCAL].history_)
-    history = fits[GLOBAL_MLPS].history_
-    enough = next((i for i, r in enumerate(history) if r["validation_error"] <= goal), None)
-    if enough is not None:
-        here["iterations of the global gater until as good"] = enough + 1.0
+    for iterations, record in enumerate(fits[GLOBAL_MLPS].history_, start=1):
+        if record["validation_error"] <= goal:
+            here["iterations of the global gater until as good"] = float(iterations)
+            here[AS_GOOD] = parallel_minutes(fits[GLOBAL_MLPS], iterations)
+            break
     ours, rival = ((name, predictions(name, scope)) for name in (GLOBAL_MLPS, LOCAL))
     note = compared("Forest", forest(scope)[0].y_test, ours, rival)
     return Measured(here, notes=(note,))
 
 
-PUBLISHED = {f"minutes in parallel, {GLOBAL_MLPS}": 30.0, f"minutes in parallel, {LOCAL}": 1.3}
+PUBLISHED = {AS_GOOD: 30.0, f"minutes in parallel, {LOCAL}": 1.3}
 ITEMS = (
     Item(
         "figure-6.2",
         "Time and errors of a hard mixture of SVMs",
-        "thesis, Figure 6.2",
+        in_thesis("Figure 6.2", "6.5.2", 80),
         kind="shape",
         protocol=f"50 experts, gater of 150 units; (a) 100,000 to 400,000 rows, {ITERATIONS} "
         "iterations; (b) 100,000 rows, five iterations",
@@ -150,14 +152,15 @@ ITEMS = (
         ),
         deviations=(
             "The thesis trains with 50 computers; ours are computed from the seconds of experts "
-            "and gater. The gater sees at most 100,000 rows per iteration.",
+            "and gater. The gater sees at most 100,000 rows per iteration, so its share of the "
+            "time does not grow.",
         ),
         data=("covtype",),
     ),
     Item(
         "figure-6.3",
         "Likelihood of a hard mixture with local gaters",
-        "thesis, Figure 6.3",
+        in_thesis("Figure 6.3", "6.6.1", 83),
         kind="shape",
         protocol="20 MLP experts of 25 units, 20 Gaussians per expert, as in Table 6.2",
         minutes=1.5,
@@ -180,7 +183,7 @@ ITEMS = (
     Item(
         "experiment-6.6.1",
         "Global against local gater, 20 MLP experts",
-        "thesis, Section 6.6.1",
+        in_thesis("Section 6.6.1", page=83),
         kind="shape",
         protocol="Forest, 100,000 rows; 20 experts of 25 units; 20 Gaussians per expert, or a "
         "gater of 150 units; one seed",
@@ -189,11 +192,8 @@ ITEMS = (
         published=PUBLISHED,
         claims=(
             Claim(
-                "With one computer per expert, the local gaters take less time",
-                lambda _, here: (
-                    here[f"minutes in parallel, {LOCAL}"]
-                    < here[f"minutes in parallel, {GLOBAL_MLPS}"]
-                ),
+                "With one computer per expert, a global gater takes more time to be as good",
+                lambda _, here: here[AS_GOOD] > here[f"minutes in parallel, {LOCAL}"],
             ),
             Claim(
                 "The global gater has fewer errors in the end",
@@ -204,8 +204,9 @@ ITEMS = (
         ),
         not_comparable=dict.fromkeys(PUBLISHED, "minutes of computers of 2003"),
         deviations=(
-            "Minutes in parallel are computed from the seconds of experts and gater here, with one "
-            "computer per expert.",
+            "As good is measured on validation rows. Minutes in parallel are computed from the "
+            "seconds of experts and gater here, as if each expert had a computer and all took "
+            "equally long.",
         ),
         data=("covtype",),
     ),

@@ -8,7 +8,7 @@ from widemargin.analysis import expert_hessian, unit_hessian
 from widemargin.mixtures import MixtureOfExpertsClassifier
 from widemargin.mlp import MLPClassifier
 from widemargin.papers.drawing import drawn
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import DATA, Scope
 from widemargin.papers.trials import error
 from widemargin.plots.style import BLUE, LEGEND, VERMILION
@@ -17,7 +17,7 @@ __all__ = ["ITEMS"]
 
 UNITS = (25, 50, 100, 250, 500)
 UNIT_EPOCHS, EPOCHS = 15, 15
-HESSIAN_ROWS, GATE_ROWS = 10_000, 20_000
+HESSIAN_ROWS = 10_000
 FALL, RATIO = "last / first", "mean norm outside / on the diagonal"
 
 
@@ -155,12 +155,11 @@ def trained(model: Any, data: Any, epochs: int) -> Any:
 
 def gates(scope: Scope) -> Measured:
     data = scope.thesis_split("Forest")
-    X = data.X_train[:GATE_ROWS]
     curve = by_epoch(
         mixture(scope, 10, 25, 100),
         data,
         scope.epochs(EPOCHS),
-        lambda model: product_of_gates(model, X),
+        lambda model: product_of_gates(model, data.X_train),
     )
     small = hessian_data(scope)
     model = trained(mixture(scope, 5, 10, 25), small, 5)
@@ -173,12 +172,11 @@ def gates(scope: Scope) -> Measured:
 
 def posteriors(scope: Scope) -> Measured:
     data = scope.thesis_split("Forest")
-    X = data.X_train[:GATE_ROWS]
     curve = by_epoch(
         network(scope, "log_loss", 200),
         data,
         scope.epochs(EPOCHS),
-        lambda model: product_of_posteriors(model, X),
+        lambda model: product_of_posteriors(model, data.X_train),
     )
     small = hessian_data(scope)
     model = plain(scope, "log_loss", 10)
@@ -217,11 +215,10 @@ def full_hessian(scope: Scope) -> Measured:
 
 def tanh_output(scope: Scope) -> Measured:
     data = scope.thesis_split("Forest")
-    X, y = data.X_train[:GATE_ROWS], data.y_train[:GATE_ROWS]
 
     def mean_coefficient(model: Any) -> float:
-        outputs = np.tanh(model.decision_function(X))
-        return float(np.abs(coefficient(outputs, y)).mean())
+        outputs = np.tanh(model.decision_function(data.X_train))
+        return float(np.abs(coefficient(outputs, data.y_train)).mean())
 
     model = network(scope, "tanh_squared_error", 500)
     curve = by_epoch(model, data, scope.epochs(EPOCHS), mean_coefficient)
@@ -245,6 +242,14 @@ def tanh_output(scope: Scope) -> Measured:
     return Measured(here, figures={"The coefficient of (7.15)": drawn(draw, width=9)})
 
 
+#: Of each figure the section, and the page that it begins on.
+SECTIONS = {
+    "2": ("7.2", 91),
+    "3": ("7.4.1", 96),
+    "4": ("7.4.2", 97),
+    "5": ("7.4.2", 97),
+    "6": ("7.4.3", 98),
+}
 STEPS = {
     "2": "The thesis does not print its steps; ours is 1/N for N units, at most 0.01, with one "
     "example per step. Best here: Adam with one cycle of the step, batches of 64.",
@@ -260,7 +265,7 @@ def figure(number: str, title: str, minutes: float, run: Any, protocol: str, *cl
     return Item(
         f"figure-7.{number}",
         title,
-        f"thesis, Figure 7.{number}",
+        in_thesis(f"Figure 7.{number}", *SECTIONS[number]),
         kind="shape",
         protocol=protocol,
         minutes=minutes,

@@ -8,7 +8,7 @@ import numpy as np
 
 from widemargin.criteria import CrossEntropy, Margin
 from widemargin.papers.drawing import drawn
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.perceptrons import MarginPerceptron, Perceptron
 from widemargin.plots import LossDisplay, MarginDisplay
@@ -23,6 +23,8 @@ FIXED_UPDATES, FIXED_RATE = 300, 0.003
 TRIALS, TRIAL_ROWS = 10, 200
 PERCEPTRON_UPDATES = (10, 40, 60)
 MARGIN_UPDATES = (10, 40, 60, 120, 500, 2000)
+MARGIN_EPOCHS = (1, 10, 100)  # of the report
+UPDATE, EPOCH = "update", "epoch"
 
 
 def criteria(scope: Scope) -> Measured:
@@ -34,7 +36,8 @@ def criteria(scope: Scope) -> Measured:
 
     here = {
         "largest |difference|": float(np.abs(entropy - margin).max()),
-        "difference at z = 20": float(np.abs(entropy - margin)[-1]),
+        "cross-entropy at z = 20": float(entropy[-1]),
+        "margin criterion at z = 20": float(margin[-1]),
         "largest second difference of a criterion below 0": float(
             max(0.0, -min(np.diff(entropy, 2).min(), np.diff(margin, 2).min()))
         ),
@@ -106,41 +109,73 @@ def noisy_clouds(seed: int = 0) -> tuple[Any, Any, Any]:
     return X, y, noisy
 
 
-def early_stopping(scope: Scope) -> Measured:
-    X, y, noisy = noisy_clouds()
-    plain = {
-        t: Perceptron(max_iter=10_000, tol=None, max_updates=t, random_state=0).fit(X, y)
-        for t in PERCEPTRON_UPDATES
-    }
-    options: dict[str, Any] = {"learning_rate": 0.01, "schedule": "constant", "scaling": None}
+def of(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'s' * (count > 1)}"
+
+
+def stopped(margin: bool, *, updates: int | None = None, epochs: int = 10_000) -> Any:
+    """A perceptron, with or without a margin, that stops early."""
+    shared: dict[str, Any] = {"max_updates": updates, "max_iter": epochs, "tol": None}
+    if not margin:
+        return Perceptron(**shared, random_state=0)
+    model = MarginPerceptron(**shared, learning_rate=0.01, random_state=0)
+    return model.set_params(schedule="constant", scaling=None)
+
+
+def by_updates(scope: Scope) -> Measured:
+    models = {f"Perceptron, {of(t, UPDATE)}": stopped(False, updates=t) for t in PERCEPTRON_UPDATES}
     margin = {
-        t: MarginPerceptron(max_updates=t, max_iter=10_000, tol=None, random_state=0, **options)
-        for t in MARGIN_UPDATES
+        f"Margin Perceptron, {of(t, UPDATE)}": stopped(True, updates=t) for t in MARGIN_UPDATES
     }
-    for model in margin.values():
+    return early_stopping(models | margin)
+
+
+def by_epochs(scope: Scope) -> Measured:
+    models = {f"Perceptron, {of(1, EPOCH)}": stopped(False, epochs=1)}
+    margin = {f"Margin Perceptron, {of(n, EPOCH)}": stopped(True, epochs=n) for n in MARGIN_EPOCHS}
+    return early_stopping(models | margin)
+
+
+def early_stopping(models: dict[str, Any]) -> Measured:
+    X, y, noisy = noisy_clouds()
+    here = {}
+    for name, model in models.items():
         model.fit(X, y)
+        wrong = model.predict(X) != y
+        here[f"noisy crosses wrong, {name}"] = float(wrong[noisy].sum())
+        here[f"other examples wrong, {name}"] = float(wrong[~noisy].sum())
+        if isinstance(model, MarginPerceptron):
+            here[f"ρ, {name}"] = float(model.geometric_margin_)
 
     def draw(figure: Any) -> None:
-        axes = figure.subplots(3, 3).ravel()
-        models = [*plain.items(), *margin.items()]
-        for ax, (t, model) in zip(axes, models, strict=True):
+        axes = figure.subplots(rows, -(-len(models) // rows)).ravel()
+        for ax, (name, model) in zip(axes, models.items(), strict=True):
             MarginDisplay.from_estimator(model, X, y, ax=ax)
-            name = "Perceptron" if isinstance(model, Perceptron) else "Margin Perceptron"
-            ax.set_title(f"{name}, {t} updates", fontsize="small")
+            ax.set_title(name, fontsize="small")
             if ax.get_legend():
                 ax.get_legend().remove()
 
-    widths = {t: 2.0 / np.linalg.norm(model.coef_) for t, model in margin.items()}
-    here = {f"ρ after {t:,} updates": float(width) for t, width in widths.items()}
-    here |= {
-        "noisy crosses wrong after 120 updates": float(
-            np.sum(margin[120].predict(X[noisy]) != y[noisy])
+    rows = 3 if len(models) > 4 else 2
+    return Measured(here, figures={"f = 0 and f = ±1": drawn(draw, width=10, height=3 * rows)})
+
+
+def early_stopping_claims(stops: tuple[int, ...], unit: str, chosen: int) -> tuple[Claim, ...]:
+    """The claims of the figure; the document chooses one of its hyperplanes."""
+    names = [f"Margin Perceptron, {of(stop, unit)}" for stop in stops]
+    best = f"Margin Perceptron, {of(chosen, unit)}"
+    return (
+        Claim(
+            f"The margin falls with the number of {unit}s",
+            lambda _, here: all(here[f"ρ, {a}"] > here[f"ρ, {b}"] for a, b in pairwise(names)),
         ),
-        "other examples wrong after 120 updates": float(
-            np.sum(margin[120].predict(X[~noisy]) != y[~noisy])
+        Claim(
+            f"After {of(chosen, unit)} the line ignores the noise and separates the rest",
+            lambda _, here: (
+                here[f"other examples wrong, {best}"] == 0
+                and here[f"noisy crosses wrong, {best}"] > 0
+            ),
         ),
-    }
-    return Measured(here, figures={"f = 0 and f = ±1": drawn(draw, width=10, height=9)})
+    )
 
 
 def transfer_functions(scope: Scope) -> Measured:
@@ -165,7 +200,7 @@ FIGURES = (
     Item(
         "figure-8.1",
         "Cross-entropy and margin criterion",
-        "thesis, Section 8.1",
+        in_thesis("Figure 8.1", "8.1.2", 105),
         kind="shape",
         protocol="values on −20 ≤ z ≤ 20",
         minutes=0.1,
@@ -175,7 +210,12 @@ FIGURES = (
                 "Cross-entropy is a smooth version of the margin criterion: never more than 1 away",
                 lambda _, here: here["largest |difference|"] <= 1.0,
             ),
-            Claim("Both vanish for large z", lambda _, here: here["difference at z = 20"] < 1e-6),
+            Claim(
+                "Both vanish for large z",
+                lambda _, here: (
+                    max(here["cross-entropy at z = 20"], here["margin criterion at z = 20"]) < 1e-6
+                ),
+            ),
             Claim(
                 "Both are convex",
                 lambda _, here: here["largest second difference of a criterion below 0"] < 1e-12,
@@ -185,7 +225,7 @@ FIGURES = (
     Item(
         "figure-8.2",
         "Control of the margin",
-        "thesis, Section 8.4",
+        in_thesis("Figure 8.2", "8.3.2", 114),
         kind="shape",
         protocol=f"{TRIAL_ROWS} rows of Connect-4, {TRIALS} trials; {FIXED_UPDATES} updates, or "
         f"λ = {FIXED_RATE}",
@@ -213,33 +253,18 @@ FIGURES = (
     Item(
         "figure-8.3",
         "Early stopping",
-        "thesis, Section 8.4",
+        in_thesis("Figure 8.3", "8.3.2", 114),
         kind="shape",
         protocol="126 points of the plane, six of them noisy crosses; λ = 0.01",
         minutes=0.1,
-        run=early_stopping,
-        claims=(
-            Claim(
-                "The margin falls with the number of updates",
-                lambda _, here: all(
-                    here[f"ρ after {a:,} updates"] > here[f"ρ after {b:,} updates"]
-                    for a, b in pairwise(MARGIN_UPDATES)
-                ),
-            ),
-            Claim(
-                "After 120 updates the line ignores the noise and separates the rest",
-                lambda _, here: (
-                    here["other examples wrong after 120 updates"] == 0
-                    and here["noisy crosses wrong after 120 updates"] > 0
-                ),
-            ),
-        ),
+        run=by_updates,
+        claims=early_stopping_claims(MARGIN_UPDATES, UPDATE, 120),
         deviations=("The thesis shows only a picture of its data; these are ours.",),
     ),
     Item(
         "figure-8.4",
         "Tanh and HardTanh",
-        "thesis, Section 8.5",
+        in_thesis("Figure 8.4", "8.5.2", 119),
         kind="shape",
         protocol="values on −4 ≤ z ≤ 4",
         minutes=0.1,
@@ -254,9 +279,16 @@ FIGURES = (
         ),
     ),
 )
-#: The report has the same four figures.
+
+
+def of_the_report(number: int, item: Item, **changes: Any) -> Item:
+    """A figure of the report, which are the four of the thesis; only the third differs."""
+    return replace(item, id=f"report-figure-{number}", source=f"report, Figure {number}", **changes)
+
+
+BY_EPOCHS = {"run": by_epochs, "claims": early_stopping_claims(MARGIN_EPOCHS, EPOCH, 1)}
 REPORT = tuple(
-    replace(item, id=f"report-figure-{number}", source=f"report, Figure {number}")
+    of_the_report(number, item, **(BY_EPOCHS if number == 3 else {}))
     for number, item in enumerate(FIGURES, start=1)
 )
 ITEMS = (*FIGURES, *REPORT)

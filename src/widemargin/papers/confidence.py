@@ -1,6 +1,6 @@
 """The claims of 99 % confidence: what the printed error rates show."""
 
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.theory import published_rates
 
@@ -26,22 +26,24 @@ def tested(scope: Scope) -> Measured:
     return Measured(here)
 
 
+def significant(name: str) -> Claim:
+    return Claim(
+        f"{name}: p < {LEVEL} whatever the rounding",
+        lambda _, here: here[f"{name}, at worst rounding"] < LEVEL,
+        "the printed rates alone do not show it",
+    )
+
+
 ITEMS = (
     Item(
         "confidence",
         "The Simple MLP is better with 99 % confidence",
-        "thesis, Section 8.6 (Table 8.1); report, Table 1",
+        f"{in_thesis('Table 8.1', '8.6.2', 123)}; report, Table 1",
         kind="shape",
         protocol="test of two proportions from the printed rates and the number of test rows",
         minutes=0.01,
         run=tested,
-        claims=tuple(
-            Claim(
-                f"{name}: p < {LEVEL} whatever the rounding",
-                lambda _, here, name=name: here[f"{name}, at worst rounding"] < LEVEL,  # type: ignore[misc]
-            )
-            for name in RATES
-        ),
+        claims=tuple(map(significant, RATES)),
         deviations=(
             "Errors that both models make are not printed. With enough of them McNemar's test "
             "would show a difference that two proportions do not.",

@@ -17,7 +17,7 @@ from widemargin.mixtures import (
 )
 from widemargin.mlp import MLPClassifier, SimpleMLPClassifier
 from widemargin.papers.scope import PARTS, Scope
-from widemargin.papers.table_8_1 import scaled, svm
+from widemargin.papers.table_8_1 import scaled, svms
 from widemargin.papers.trials import Trial, tuned
 from widemargin.svm import SVC
 
@@ -110,7 +110,7 @@ def standard_mixture(epochs: int) -> Candidates:
     def candidates(scope: Scope) -> list[Any]:
         model = MixtureOfExpertsClassifier(10, n_units=50, n_gater_units=150, batch_size=128)
         model.set_params(schedule="one_cycle", learning_rate=0.01, tol=None)
-        return [model.set_params(max_iter=scope.epochs(epochs))]
+        return [model.set_params(max_iter=scope.epochs(epochs), early_stopping=True)]
 
     return candidates
 
@@ -120,7 +120,7 @@ ROWS: dict[str, Candidates] = {
     "MLP, MSE, 2,000 epochs": network("squared_error", LONG_EPOCHS),
     "MLP, CE, 100 epochs": network("log_loss", 100),
     "MLP, CE, 1,000 epochs": network("log_loss", LONG_EPOCHS),
-    "SVM": lambda scope: svm(),
+    "SVM": lambda scope: svms(),
     "uniform mixture of 50 SVMs": uniform,
     "50 SVMs, gater of 150 units": with_gater(150),
     "50 SVMs, gater of 500 units": with_gater(500),
@@ -153,15 +153,17 @@ def predictions(name: str, scope: Scope) -> Any:
     return trial(name, scope).fits[0].predict((near if name in SCALED else data).X_test)
 
 
-def parallel_minutes(mixture: Any, processors: int | None = None) -> float:
+def parallel_minutes(
+    mixture: Any, iterations: int | None = None, processors: int | None = None
+) -> float:
     """What a hard mixture would take with one computer per expert, from its record.
 
     Experts and their outputs, and local gaters, which `processors` computed here, are divided among
-    the computers; a global gater is trained by one of them.
+    the computers; a global gater is trained by one of them. Only so many iterations count.
     """
     share = min(1.0, (processors or cpu_count()) / mixture.n_experts_)
     local, total = isinstance(mixture.gater_, GaussianGater), 0.0
-    for record in mixture.history_:
+    for record in mixture.history_[:iterations]:
         gater = record["gater_seconds"]
         total += share * (record["experts_seconds"] + record["outputs_seconds"])
         total += share * gater if local else gater

@@ -24,12 +24,15 @@ __all__ = [
     "Item",
     "Line",
     "Measured",
+    "Numbers",
+    "in_thesis",
 ]
 
 REACHED, NOT_REACHED, NOT_COMPARABLE = "reached", "not reached", "not comparable"
 KINDS = ("error", "value", "shape")
 WITHIN = 0.01  # of a published value
 
+#: By name, published or ours.
 Numbers = Mapping[str, float]
 
 
@@ -162,6 +165,12 @@ class Item:
         return (
             Line(claim.text, REACHED) if holds else Line(claim.text, NOT_REACHED, claim.otherwise)
         )
+
+
+def in_thesis(what: str, section: str = "", page: int = 0) -> str:
+    """The source of what is in this section of the thesis, which begins on this page."""
+    place = f"{what}, Section {section}" if section else what
+    return f"thesis, {place}, from page {page}"
 
 
 def _decimals(number: float) -> int:

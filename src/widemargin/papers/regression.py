@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from widemargin.datasets import fetch_forest, fetch_kin, fetch_sunspots, make_artificial
 from widemargin.kernels import UnscaledInputsWarning
-from widemargin.papers.item import Item
+from widemargin.papers.item import Item, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.plots.style import BLUE, GREEN, ORANGE, VERMILION
 from widemargin.svm import SVR
@@ -103,7 +103,7 @@ class Fit:
     train: float  # mean absolute error
     test: float
     steps: int
-    converged: bool
+    finished: bool  # false if time or steps were over before its stopping rule was met
 
 
 def first_rows(name: str, rows: int | None, scope: Scope) -> tuple[Any, Any, Any, Any]:
@@ -131,7 +131,7 @@ def fit(name: str, rows: int | None, scope: Scope, **options: Any) -> Fit:
         float(np.abs(model.predict(X) - y).mean()),
         float(np.abs(model.predict(X_test) - y_test).mean()),
         int(model.n_iter_),
-        bool(model.converged_),
+        model.stop_reason_ != "time_limit",
     )
 
 
@@ -146,5 +146,5 @@ def by_name(table: Mapping[str, tuple[int, ...]], columns: tuple[Any, ...]) -> d
 
 def table_item(number: str, title: str, minutes: float, run: Any, **rest: Any) -> Item:
     """A table of the chapter, which compares shapes unless its kind is given."""
-    defaults = {"kind": "shape", "source": f"thesis, Table {number}", "data": DATA}
+    defaults = {"kind": "shape", "source": in_thesis(f"Table {number}", "5.4", 60), "data": DATA}
     return Item(f"table-{number}", title, minutes=minutes, run=run, **defaults | rest)

@@ -7,12 +7,12 @@ from typing import Any
 from sklearn.utils import Bunch
 
 from widemargin.mlp import HatEncoder, MLPClassifier, SimpleMLPClassifier
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import DATA, PARTS, Scope
 from widemargin.papers.trials import Results, Trial, compared, tuned
 from widemargin.svm import SVC
 
-__all__ = ["ITEMS", "best_simple_mlp", "scaled", "simple_mlp", "svm"]
+__all__ = ["ITEMS", "best_of_simple_mlps", "scaled", "simple_mlps", "svms"]
 
 THESIS = {
     "Forest, SVM": 10.5,
@@ -46,7 +46,7 @@ def scaled(data: Bunch) -> Bunch:
     return Bunch(**data | {f"X_{part}": encoder.transform(data[f"X_{part}"]) for part in PARTS})
 
 
-def svm() -> list[SVC]:
+def svms() -> list[SVC]:
     return [SVC(C=10, gamma=gamma, cache_size=1000) for gamma in (0.1, 0.5)]
 
 
@@ -82,11 +82,19 @@ def simple_mlp(scope: Scope) -> list[SimpleMLPClassifier]:
     ]
 
 
-def best_simple_mlp(scope: Scope) -> SimpleMLPClassifier:
-    """Hats, more units and three committees."""
-    return SimpleMLPClassifier(
+@lru_cache(maxsize=4)
+def simple_mlps(name: str, scope: Scope) -> Trial:
+    """The Simple MLP of Tables 8.1 and 8.2."""
+    return tuned(simple_mlp(scope), scope.thesis_split(name), scope.seeds)
+
+
+@lru_cache(maxsize=4)
+def best_of_simple_mlps(name: str, scope: Scope) -> float:
+    """Ours at its best: hats, more units and three committees."""
+    model = SimpleMLPClassifier(
         n_units=2000, n_committees=3, margin=60, dropout=0.25, max_iter=scope.epochs(40), n_jobs=-1
     )
+    return tuned([model], scope.thesis_split(name), scope.seeds[:1]).error
 
 
 @lru_cache(maxsize=2)
@@ -97,9 +105,9 @@ def run(scope: Scope) -> Measured:
         data = scope.thesis_split(name)
         near = scaled(data)
         trials = {
-            "SVM": tuned(svm(), near, scope.seeds[:1]),  # it is exact: seeds change nothing
+            "SVM": tuned(svms(), near, scope.seeds[:1]),  # it is exact: seeds change nothing
             "Standard MLP": tuned(standard_mlp(scope), data, scope.seeds),
-            "Simple MLP": tuned(simple_mlp(scope), data, scope.seeds),
+            "Simple MLP": simple_mlps(name, scope),
         }
         for title, trial in trials.items():
             results.add(f"{name}, {title}", trial)
@@ -109,8 +117,7 @@ def run(scope: Scope) -> Measured:
         support = 100 * len(trials["SVM"].fits[0].support_) / len(data.y_train)
         results.here[f"{name}, support vectors, %"] = support
         notes += _tests(name, trials, data, near)
-        ours = tuned([best_simple_mlp(scope)], data, scope.seeds[:1])
-        results.best[f"{name}, Simple MLP"] = ours.error
+        results.best[f"{name}, Simple MLP"] = best_of_simple_mlps(name, scope)
     return results.measured(*notes)
 
 
@@ -126,10 +133,18 @@ def _tests(name: str, trials: dict[str, Trial], data: Bunch, near: Bunch) -> lis
     return [compared(name, data.y_test, simple, rival) for rival in rivals]
 
 
+def slower(title: str, otherwise: str) -> Claim:
+    return Claim(
+        f"The {title} takes more time than the Simple MLP, on both data sets",
+        lambda _, here: all(here[f"{name}, time of {title} / Simple MLP"] > 1.0 for name in DATA),
+        otherwise,
+    )
+
+
 TABLE_8_1 = Item(
     "table-8.1",
     "SVM, standard MLP and Simple MLP",
-    "thesis, Table 8.1",
+    in_thesis("Table 8.1", "8.6.2", 123),
     kind="error",
     protocol="Chapter 4's splits; 500 hidden units, early stopping and parameters on validation "
     "rows; Gaussian SVM",
@@ -140,32 +155,27 @@ TABLE_8_1 = Item(
     decimals=1,
     claims=(
         Claim(
-            "The Simple MLP has fewer errors than the printed SVM and standard MLP",
-            lambda published, here: all(
-                here[f"{name}, Simple MLP"] < published[f"{name}, {title}"]
+            "The Simple MLP has fewer errors than the SVM and the standard MLP, on both data sets",
+            lambda _, here: all(
+                here[f"{name}, Simple MLP"] < here[f"{name}, {title}"]
                 for name in DATA
                 for title in ("SVM", "Standard MLP")
             ),
+            "its rivals have fewer errors here than in the document",
         ),
-        *(
-            Claim(
-                f"The {title} takes more time than the Simple MLP, on both data sets",
-                lambda _, here, title=title: all(  # type: ignore[misc]
-                    here[f"{name}, time of {title} / Simple MLP"] > 1.0 for name in DATA
-                ),
-                SOLVERS if title == "SVM" else "our standard MLP uses all cores, in batches",
-            )
-            for title in ("SVM", "Standard MLP")
-        ),
+        slower("SVM", SOLVERS),
+        slower("Standard MLP", "our standard MLP uses all cores, in batches"),
     ),
     not_comparable={
         **dict.fromkeys(FACTORS, SOLVERS),
-        **{f"{name}, support vectors, %": "C and γ are not printed" for name in DATA},
+        **{f"{name}, support vectors, %": "printed as around 30 %" for name in DATA},
     },
     misses={"Connect-4, Simple MLP": "with 500 units and no encoding of the inputs"},
     deviations=(
-        "The standard MLP has batches of 64 and one cycle of the step. Best here: the Simple MLP "
-        "with hat-encoded inputs, 2,000 units, dropout and three committees, one seed.",
+        "The standard MLP has batches of 64 and one cycle of the step. The SVM does not scale "
+        "indicators; the thesis normalises all inputs. C and γ of the SVM, and all steps, are not "
+        "printed. Best here: the Simple MLP with hat-encoded inputs, 2,000 units, dropout and "
+        "three committees, one seed.",
     ),
     seeds=True,
     data=("covtype", "connect-4"),
@@ -175,7 +185,7 @@ ITEMS = (
     replace(
         TABLE_8_1,
         id="report-table-1",
-        source="report, Table 1",
+        source="report, Table 1, Section 7",
         published={**REPORT, **REPORT_FACTORS},
         not_comparable=dict.fromkeys(REPORT_FACTORS, SOLVERS),
         minutes=0.1,

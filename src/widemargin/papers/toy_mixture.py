@@ -8,7 +8,7 @@ from sklearn.base import clone
 from widemargin.datasets import make_toy_mixture
 from widemargin.mixtures import HardMixtureClassifier, MLPGater
 from widemargin.papers.drawing import drawn
-from widemargin.papers.item import Claim, Item, Measured
+from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.plots import GatesDisplay, MarginDisplay
 from widemargin.svm import SVC
@@ -77,7 +77,7 @@ ITEMS = (
     Item(
         "figure-6.1",
         "Two lines and a linear gater",
-        "thesis, Section 6.5.1",
+        in_thesis("Figure 6.1", "6.5.1", 79),
         kind="shape",
         protocol="10,000 training and 10,000 test points of a wedge; five starts of the mixture",
         minutes=0.5,

@@ -58,7 +58,7 @@ def pair_decomposition(
         if not (net[i] < upper[i] and net[j] > -upper[j]) or grow[i] - shrink[j] <= tol:
             break
         moved = _line_minimum(K, net, i, j, float(grow[i] - shrink[j]), upper, problem.epsilon)
-        f += moved * (K[:, i] - K[:, j])
+        f += moved * (K[i] - K[j])
         iterations += 1
     beta = np.concatenate([np.maximum(net, 0.0), np.minimum(net, 0.0)])
     f = K @ net

@@ -220,8 +220,8 @@ def decomposition(
 ) -> Solution:
     """Minimise J by working sets of q variables, until no group's violation exceeds tol.
 
-    q is even. With q = 2 each iteration moves the pair of `_pair`; otherwise it solves (5.20) on
-    the working set (5.16), to a tenth of the violation, by pairs or, with
+    q is even. With pairs and q = 2 each iteration moves the pair of `_pair`; otherwise it solves
+    (5.20) on the working set (5.16), to a tenth of the violation, by pairs or, with
     ``sub_problem="gradient"``, by a projected conjugate gradient (5.4.1). `initial` must be
     feasible.
 
@@ -240,7 +240,7 @@ def decomposition(
         violation = _violation(problem, beta, f, everything)
         if violation <= tol:
             break
-        if q == 2:
+        if q == 2 and sub_problem == "pairs":
             _move(K, problem, beta, f, everything)
         else:
             W = _working_set(problem, beta, f, q)
