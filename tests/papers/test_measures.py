@@ -34,7 +34,7 @@ class Neighbours(KNeighborsClassifier):
 def test_validation_rows_choose_and_test_rows_judge(data):
     bad, good = Neighbours(n_neighbors=299), Neighbours(n_neighbors=15)
     trial = tuned([bad, good], data, (0, 1, 2))
-    assert trial.setting == "n_neighbors=15"
+    assert trial.setting == "Neighbours(n_neighbors=15)"
     assert [fit.random_state for fit in trial.fits] == [0, 1, 2]
     wrong = trial.fits[0].predict(data.X_test) != data.y_test
     assert trial.errors == pytest.approx([100 * wrong.mean()] * 3)

@@ -34,6 +34,8 @@ def list_items(json: JsonOption = False) -> None:
     table = table_of("", ["id", "title", "kind", "data"], "minutes")
     for item in ITEMS.values():
         table.add_row(item.id, item.title, item.kind, ", ".join(item.data), f"{item.minutes:g}")
+    table.columns[0].no_wrap = True
+    table.columns[0].min_width = max(map(len, ITEMS))
     out.print(table)
 
 

@@ -12,7 +12,7 @@ from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
 from widemargin.perceptrons import Perceptron
 from widemargin.plots import MarginDisplay, TubeDisplay
-from widemargin.plots.style import CLASS_COLOURS
+from widemargin.plots.style import CLASS_COLOURS, GREY
 from widemargin.svm import SVC, SVR
 
 __all__ = ["ITEMS"]
@@ -106,7 +106,17 @@ def layers(scope: Scope) -> Measured:
     by_hand = hidden @ model.coefs_[1] + model.intercepts_[1]
     positive = 1.0 / (1.0 + np.exp(-by_hand[:, 0]))
     difference = float(np.abs(positive - model.predict_proba(X)[:, 1]).max())
-    return Measured({"largest difference from f = w·tanh(Vx + b) + c": difference})
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        MarginDisplay.from_estimator(model, X, y, ax=ax)
+        limits = {"xlim": ax.get_xlim(), "ylim": ax.get_ylim()}
+        for (v1, v2), b in zip(model.coefs_[0].T, model.intercepts_[0], strict=True):
+            ax.axline(-b * np.array([v1, v2]) / (v1**2 + v2**2), slope=-v1 / v2, color=GREY)
+        ax.set(**limits)
+
+    here = {"largest difference from f = w·tanh(Vx + b) + c": difference}
+    return Measured(here, figures={"The output, and the line of each hidden unit": drawn(draw)})
 
 
 def two_hyperplanes(scope: Scope) -> Measured:

@@ -106,7 +106,7 @@ ITEMS = (
     table_item(
         "5.5",
         "The size of the cache",
-        2.5,
+        6.0,
         caches,
         protocol="the first 10,000 rows, q = 2, shrinking without a check",
         published=BY_CACHE,

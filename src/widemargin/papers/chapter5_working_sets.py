@@ -51,7 +51,7 @@ SECONDS_BY_Q = {
     "Forest": (272, 406, 462, 670, 981),
     "Sunspots": (7, 11, 15, 45, 89),
 }
-GRADIENT_ROWS, MOST_COLUMNS = 1_000, 200_000
+GRADIENT_ROWS, MOST_COLUMNS = 3_000, 200_000
 
 
 def columns_by_gradient(name: str, q: int, scope: Scope) -> tuple[float, float]:
@@ -118,7 +118,7 @@ ITEMS = (
     table_item(
         "5.2",
         "The size of the working set",
-        2.5,
+        4.0,
         working_sets,
         protocol="the first 10,000 rows, cache of 100 MB, shrinking without a check; and the "
         f"projected conjugate gradient, in NumPy, on {GRADIENT_ROWS:,} rows",

@@ -68,9 +68,6 @@ def run(scope: Scope) -> Measured:
         trials["Simple MLP"] = simple_mlps(name, scope)
         for title, trial in trials.items():
             results.add(f"{name}, {title}", trial)
-        results.settings[f"{name}, Nilsson MLP"] = "{} units, λ={:g}, {:,} epochs".format(
-            *NILSSON[name]
-        )
         best = tuned([best_nilsson(name, scope)], data, scope.seeds[:1])
         results.best[f"{name}, Nilsson MLP"] = best.error
         results.best[f"{name}, Simple MLP"] = best_of_simple_mlps(name, scope)

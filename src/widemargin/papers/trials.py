@@ -21,7 +21,7 @@ class Trial:
 
     fits: list[Any]
     errors: list[float]  # on the test rows, in percent
-    setting: str  # what distinguishes it from the other candidates
+    setting: str  # its parameters that are not the defaults
 
     @property
     def error(self) -> float:
@@ -53,7 +53,7 @@ def tuned(
         delayed(_seeded)(candidates[best], data, seed) for seed in seeds[1:]
     )
     fits = [first[best], *others]
-    setting = _setting(candidates[best], candidates)
+    setting = " ".join(repr(candidates[best]).split())
     return Trial(fits, [error(fit, data, "test") for fit in fits], setting)
 
 
@@ -85,14 +85,6 @@ def fitted(model: Any, data: Bunch) -> Any:
 def error(fit: Any, data: Bunch, part: str) -> float:
     """The error in percent on the "train", "valid" or "test" rows."""
     return float(100 * (1 - fit.score(data[f"X_{part}"], data[f"y_{part}"])))
-
-
-def _setting(chosen: Any, candidates: Sequence[Any]) -> str:
-    """The parameters in which the candidates differ."""
-    each = [candidate.get_params(deep=False) for candidate in candidates]
-    own = chosen.get_params(deep=False)
-    differing = {k: v for k, v in own.items() if any(str(p.get(k)) != str(v) for p in each)}
-    return ", ".join(f"{name}={value}" for name, value in differing.items())
 
 
 @dataclass
