@@ -158,6 +158,18 @@ def test_subsets_grow():
     assert {4000, 9000} <= set(sizes)
 
 
+def test_a_matrix_needs_more_rows_than_factors():
+    """The first subset of d inputs has d² rows at least: a matrix has about as many numbers."""
+    X, y, _ = problem(10_000, 70, noise=0.1)
+    first = {
+        structure: GradientMetric(structure=structure, max_iter=1, sharpness=1.0)
+        .fit(X, y)
+        .history_[0]["rows"]
+        for structure in ("diagonal", "full")
+    }
+    assert first == {"diagonal": 4000, "full": 4900}
+
+
 def test_a_seed_decides():
     X, y, _ = problem(300, noise=0.5)
     scales = [GradientMetric(random_state=s).fit(X, y).scale_ for s in (0, 0, 1)]

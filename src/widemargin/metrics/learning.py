@@ -165,7 +165,10 @@ class MetricLearner:
     def _sizes(self) -> list[int]:
         """Growing numbers of rows; the last one is all, or the most that are allowed."""
         most = min(len(self.train), self.settings.max_rows)
-        sizes, size = [], float(FIRST_ROWS)
+        # A matrix of d inputs has about d² numbers. From fewer rows it would be mostly noise, and
+        # the machines that are trained in it would confirm the noise.
+        squared = self.train.X.shape[1] ** 2 if self.settings.full else 0
+        sizes, size = [], float(max(FIRST_ROWS, squared))
         while size * np.sqrt(GROWTH) < most:
             sizes.append(int(size))
             size = size * GROWTH
