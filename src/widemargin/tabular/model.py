@@ -20,8 +20,8 @@ from widemargin.tabular.combination import MAX_MODELS, Combination, combine
 from widemargin.tabular.ensemble import weighted_mean
 from widemargin.tabular.evaluation import Evaluator
 from widemargin.tabular.folds import folds_of_table
-from widemargin.tabular.forms import level_count
 from widemargin.tabular.leaderboard import column_importances, describe, record
+from widemargin.tabular.levels import level_count
 from widemargin.tabular.plan import Plan
 from widemargin.tabular.search import Search
 from widemargin.tabular.targets import Target
