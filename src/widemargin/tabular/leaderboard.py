@@ -27,12 +27,12 @@ effort= (how much is tried), max_predict_ms= (quick predictions), time_limit= (s
 
 def record(trial: Trial) -> dict[str, Any]:
     """A line of the leaderboard."""
-    machine = trial.fits[0].model[-1]
+    machine = trial.model[-1]
     return {
         "model": str(trial.candidate),
         "stage": trial.stage,
         "rows": trial.rows,
-        "folds": len(trial.fits),
+        "folds": trial.folds,
         "loss": trial.loss,
         "spread": trial.spread,
         "seconds": trial.seconds,
