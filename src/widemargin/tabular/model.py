@@ -110,7 +110,8 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             The target.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0 of the rows.
+            Weights ≥ 0 of the rows. Only their ratios matter, and rows of weight zero are left
+            out.
         groups : array-like of shape (n_samples,), optional
             Groups of rows that stay together: for a `cv` that knows groups, or, if `cv` is None,
             for five folds of groups.
@@ -184,6 +185,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             if not np.all(weights > 0):
                 kept = weights > 0
                 X, weights = _some_rows(X, kept), weights[kept]
+            weights = weights / weights.mean()  # C of machines is multiplied by them
         self.encoder_ = TableEncoder().set_output(transform="default")
         encoded = self.encoder_.fit_transform(X)
         large = encoded.shape[0] * encoded.shape[1] > MOST_DENSE_NUMBERS
@@ -243,6 +245,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             self.encoder_.columns_,
             evaluator.rows,
             evaluator.target.task,
+            self.n_jobs,
         )
         self._conclude(combination)
 
@@ -252,6 +255,11 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         """The weighted mean of the members' probabilities or standardised values."""
         check_is_fitted(self, "members_")
         encoded = self.encoder_.transform(X)
+        if not encoded.shape[0]:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={encoded.shape}) while a minimum of 1 is "
+                f"required by {type(self).__name__}"
+            )
         # A form may be a hundred times wider than the table, and so are outputs of many pairs.
         return np.concatenate(
             [
