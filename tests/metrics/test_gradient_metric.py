@@ -244,3 +244,23 @@ def test_svr_in_the_metric():
     model = make_pipeline(GradientMetric(), SVR(kernel="exponential", C=10.0))
     learnt = model.fit(X[:600], score[:600])
     assert learnt.score(X[600:], score[600:]) > plain.score(X[600:], score[600:]) + 0.2
+
+
+@pytest.mark.parametrize("structure", ["diagonal", "full"])
+def test_a_target_that_does_not_change_leaves_the_inputs_as_they_are(structure):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.zeros(60)
+    y[:2] = 1e-9  # within ε of the others
+    metric = GradientMetric(structure=structure, task="regression", epsilon=10.0).fit(X, y)
+    assert metric.transform(X).shape == (60, 3)
+    assert np.all(np.isfinite(metric.scale_))
+
+
+def test_a_class_with_one_row_is_trained_on():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for row in range(0, 60, 7):
+        y = np.zeros(60, dtype=int)
+        y[row] = 1
+        assert GradientMetric(max_iter=1).fit(X, y).n_iter_ > 0
+    with pytest.raises(ValueError, match="n_samples = 2"):
+        GradientMetric().fit(X[:2], [0, 1])

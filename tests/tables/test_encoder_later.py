@@ -231,3 +231,26 @@ def test_the_order_of_rows_changes_nothing(words, random):
     if len(set(words)) > 1:
         first, second = (TableEncoder().fit(pd.DataFrame({"c": w})) for w in (words, shuffled))
         assert first._states == second._states
+
+
+@pytest.mark.parametrize(
+    ("X", "remedy"),
+    [
+        (pd.Series([1.0, 2.0]), "to_frame"),
+        (pl.Series([1.0, 2.0]), "to_frame"),
+        (pl.LazyFrame({"a": [1.0, 2.0]}), "collect"),
+    ],
+    ids=["series", "polars series", "lazy frame"],
+)
+def test_what_is_no_table(X, remedy):
+    with pytest.raises(ValueError, match=remedy):
+        TableEncoder().fit(X)
+
+
+def test_structures_of_polars_are_categories():
+    frame = pl.DataFrame({"s": [{"x": i % 2, "z": "a"} for i in range(6)]})
+    arrays = pl.DataFrame({"s": pl.Series([[i % 2, 3] for i in range(6)], dtype=pl.Array(int, 2))})
+    for table in (frame, arrays):
+        encoder = TableEncoder().fit(table)
+        assert encoder.columns_[0]["levels"] == 2
+        assert encoder.transform(table).shape == (6, 1)

@@ -213,7 +213,8 @@ def test_one_machine_instead_of_several():
 
 def test_predictions_may_be_bounded():
     X, y = values(300)
-    model = TabularRegressor(effort=0.5, max_predict_ms=1e-9).fit(X, y)
+    with pytest.warns(UserWarning, match="max_predict_ms"):
+        model = TabularRegressor(effort=0.5, max_predict_ms=1e-9).fit(X, y)
     assert len(model.members_) == 1
     board = model.leaderboard_
     (chosen,) = board.index[board["model"] == model.members_[0]["description"]]
@@ -308,3 +309,116 @@ def test_bad_input():
         TabularRegressor(**QUICK).fit(X, np.where(y == y[0], np.nan, y))
     with pytest.raises(ValueError, match="class"):
         TabularClassifier(**QUICK).fit(X, np.zeros(50))
+
+
+def test_rows_of_weight_zero_say_nothing_about_columns_either():
+    frame, y = table(120)
+    frame["rare"] = np.where(np.arange(120) < 60, "a", "b")
+    frame.loc[:59, "age"] = np.nan
+    weights = (np.arange(120) >= 60).astype(float)
+    kept = weights > 0
+    with pytest.warns(UserWarning, match="'rare'"):
+        weighted = TabularClassifier(effort=0.05).fit(frame, y, sample_weight=weights)
+    left_out = TabularClassifier(effort=0.05).fit(frame[kept], y[kept])
+    assert weighted.encoder_.columns_ == left_out.encoder_.columns_
+    np.testing.assert_array_equal(weighted.predict_proba(frame), left_out.predict_proba(frame))
+    for convert in (polars.from_pandas, pyarrow.Table.from_pandas):
+        other = TabularClassifier(effort=0.05).fit(convert(frame), y, sample_weight=weights)
+        np.testing.assert_allclose(other.predict_proba(frame), left_out.predict_proba(frame))
+
+
+def test_only_ratios_of_weights_matter():
+    X, y = values(120)
+    weights = np.random.default_rng(0).integers(1, 5, 120).astype(float)
+    expected = TabularRegressor(**QUICK).fit(X, y, sample_weight=weights).predict(X)
+    survey = TabularRegressor(**QUICK).fit(X, y, sample_weight=2.0**17 * weights)
+    np.testing.assert_allclose(survey.predict(X), expected, rtol=1e-9)
+
+
+def test_many_rows_are_predicted_part_by_part(classifier, monkeypatch):
+    frame, _ = table(50, seed=6)
+    expected = classifier.predict_proba(frame)
+    monkeypatch.setattr("widemargin.tabular.model.CHUNK_ROWS", 7)
+    np.testing.assert_allclose(classifier.predict_proba(frame), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("place", [0, 7])
+def test_a_class_with_one_row(place):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.zeros(60, dtype=int)
+    y[place] = 1
+    model = TabularClassifier(**QUICK).fit(X, y)
+    assert model.loss_ < 0.1
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("target", [np.zeros(60), np.r_[np.zeros(59), 1e6]])
+def test_a_target_that_hardly_varies(target):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = TabularRegressor(**QUICK).fit(X, target)
+    assert np.all(np.isfinite(model.predict(X)))
+    assert abs(np.median(model.predict(X))) < 0.1 * (target.max() or 1e-9)
+
+
+def test_a_column_that_varies_in_one_row():
+    x = np.zeros((60, 1))
+    x[11] = 1.0
+    y = np.arange(60) % 2
+    assert np.all(np.isfinite(TabularClassifier(**QUICK).fit(x, y).predict_proba(x)))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array(["a", None] * 20, dtype=object),
+        np.array(["a", 1] * 20, dtype=object),
+        np.array(["a", np.nan] * 20, dtype=object),
+        np.array([0.0, np.nan] * 20),
+        np.arange(40),
+    ],
+    ids=["none", "mixed", "nan", "number", "one row each"],
+)
+def test_labels_that_are_none(y):
+    with pytest.raises(ValueError, match=r"sorted|NaN|two rows|label"):
+        TabularClassifier(**QUICK).fit(np.arange(40.0)[:, None], y)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array(["a", "b"] * 20),
+        np.array([1.0, None] * 20, dtype=object),
+        pandas.Series([1.0, None] * 20, dtype="Float64"),
+        np.datetime64("2024-01-01") + np.arange(40),
+        np.linspace(-1e300, 1e300, 40),
+    ],
+    ids=["text", "none", "missing", "dates", "huge"],
+)
+def test_values_that_are_none(y):
+    with pytest.raises(ValueError, match=r"no numbers|NaN|dates|too large"):
+        TabularRegressor(**QUICK).fit(np.arange(40.0)[:, None], y)
+
+
+def test_no_rows_to_predict(regressor):
+    with pytest.raises(ValueError, match="0 sample"):
+        regressor.predict(np.empty((0, 4)))
+
+
+def test_inputs_too_large_to_add_up():
+    X, y = values(60)
+    X[3, 1] = 1e305
+    with pytest.raises(ValueError, match=r"X holds 1e\+305"):
+        TabularRegressor(**QUICK).fit(X, y)
+
+
+def test_a_scorer_that_cannot_judge_stops_at_once():
+    frame, y = table(60)
+    with pytest.raises(ValueError, match="pos_label"):
+        TabularClassifier(**QUICK, scoring="f1").fit(frame, y)
+
+
+def test_a_scorer_that_refuses_some_predictions():
+    X, y = values(120)
+    model = TabularRegressor(**QUICK, scoring="neg_mean_squared_log_error")
+    y = np.maximum(y - 90.0, 0.01)  # so that machines predict less than zero
+    assert np.isfinite(model.fit(X, y).loss_)

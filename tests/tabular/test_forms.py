@@ -173,3 +173,39 @@ def test_estimator_checks(form):
     names = ("dense", "sparse")
     expected = {f"check_sample_weight_equivalence_on_{name}_data": reason for name in names}
     check_estimator(InputForm(form), expected_failed_checks=expected, on_skip=None)
+
+
+@pytest.mark.parametrize("unit", [1e300, 1e-300])
+@pytest.mark.parametrize("form", ["steps", "stairs"])
+def test_thresholds_of_numbers_beyond_single_precision(form, unit):
+    X = np.random.default_rng(0).normal(size=(300, 2)) * unit
+    y = X[:, 0] > 0.5 * unit
+    Z = InputForm(form).fit(X, y).transform(X)
+    assert any(np.array_equal(column, y) for column in Z.T)
+
+
+@pytest.mark.parametrize("form", ["steps", "stairs"])
+def test_thresholds_of_numbers_that_differ_little(form):
+    moment = 1e9 + np.random.default_rng(0).uniform(size=(300, 1)) * 60.0  # a minute of seconds
+    y = moment[:, 0] > 1e9 + 17.0
+    Z = InputForm(form).fit(moment, y).transform(moment)
+    assert any(np.array_equal(column, y) for column in Z.T)
+    plain = InputForm("stairs").fit(moment - 1e9, y)
+    offset = InputForm("stairs").fit(moment, y)
+    np.testing.assert_allclose(offset._thresholds - 1e9, plain._thresholds, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_in_which_nothing_varies(form):
+    X = np.array([[1.0, 5.0]] * 6)
+    Z = InputForm(form).fit(X, np.arange(6) % 2).transform([[1.0, 5.0], [2.0, 7.0]])
+    assert Z.shape[1] >= 1
+    assert np.all(np.isfinite(Z))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_later_values_may_be_as_large_as_numbers_are(form):
+    X = columns() * 1e-12
+    far = X[:2].copy()
+    far[0], far[1] = 1.7e308, -1.7e308
+    assert np.all(np.isfinite(InputForm(form).fit(X, target(columns())).transform(far)))

@@ -61,3 +61,69 @@ def test_a_short_search_begins_with_what_is_quick():
     metrics = [candidate.metric != "none" for candidate in tried]
     assert metrics == sorted(metrics)
     assert [len(wave) for wave in plan(np.inf).portfolio] == [1, len(PORTFOLIO) - 1]
+
+
+class Recorder:
+    """Stands for an `Evaluator`: trains nothing, and notes on how many rows it was to."""
+
+    def __init__(self, left, seconds):
+        self.control = SimpleNamespace(limited=np.isfinite(left), left=left)
+        self.target, self.seconds, self.fits = SimpleNamespace(regression=False), seconds, []
+
+    def views(self, folds, rows=None, test_rows=None):
+        return [SimpleNamespace(rows=rows) for _ in folds]
+
+    def evaluate(self, candidates, views, stage):
+        self.fits += [(candidate, view.rows) for candidate in candidates for view in views]
+        self.control.left -= sum(self.seconds(c, view.rows) for c in candidates for view in views)
+        return [trial(c, views[0].rows, self.seconds(c, views[0].rows)) for c in candidates]
+
+
+def trial(candidate, rows, seconds, loss=0.5, predict_ms=1.0):
+    return SimpleNamespace(
+        candidate=candidate,
+        rows=rows,
+        loss=loss,
+        seconds=seconds,
+        seconds_per_fit=seconds,
+        predict_ms=predict_ms,
+    )
+
+
+SLOW, QUICK = Candidate(), Candidate("linear", C=0.1)
+
+
+def test_a_quick_candidate_has_all_rows_though_the_best_one_cannot():
+    seconds = {SLOW: 10.0, QUICK: 0.1}  # on 12,000 rows
+    evaluator = Recorder(80.0, lambda c, rows: seconds[c] * c.growth(12_000, rows))
+    folds = [(np.arange(100_000), np.arange(10))]
+    tried = Search(evaluator, folds, SimpleNamespace(rungs=(Rung(1, None, 2),)))
+    before = [trial(SLOW, 12_000, 10.0, 0.1), trial(QUICK, 12_000, 0.1, 0.2)]
+    tried._promoted(tried.plan.rungs[0], before)
+    rows = dict(evaluator.fits)
+    assert 12_000 < rows[SLOW] < 100_000
+    assert rows[QUICK] == 100_000
+    assert tried.shortened
+
+
+def test_the_last_rung_has_all_rows_of_folds_that_grow():
+    folds = [(np.arange(size), np.arange(10)) for size in (1000, 4000, 16_000)]
+    evaluator = Recorder(np.inf, lambda c, rows: 0.0)
+    tried = Search(evaluator, folds, SimpleNamespace(rungs=(Rung(3, None, 2),)))
+    tried._promoted(tried.plan.rungs[0], [trial(SLOW, 3000, 1.0)])
+    assert {rows for _, rows in evaluator.fits} == {16_000}
+
+
+def test_one_that_predicts_quickly_enough_is_promoted():
+    folds = [(np.arange(24_000), np.arange(10))]
+    plan = SimpleNamespace(rungs=(Rung(1, None, 2),))
+    near = Candidate(form="steps", metric="diagonal")
+    before = [
+        trial(SLOW, 12_000, 1.0, 0.1, predict_ms=0.08),
+        trial(near, 12_000, 1.0, 0.2, predict_ms=0.06),  # with twice as many rows 0.12
+        trial(QUICK, 12_000, 1.0, 0.3, predict_ms=0.09),
+    ]
+    for bound, expected in ((None, {SLOW, near}), (0.1, {SLOW, QUICK}), (0.2, {SLOW, near})):
+        evaluator = Recorder(np.inf, lambda c, rows: 0.0)
+        Search(evaluator, folds, plan, bound)._promoted(plan.rungs[0], before)
+        assert {candidate for candidate, _ in evaluator.fits} == expected

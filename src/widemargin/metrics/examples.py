@@ -111,4 +111,14 @@ def split(
         strata = examples.y if count >= len(targets.classes) else None
     every = np.arange(len(examples))
     train, test = train_test_split(every, test_size=count, stratify=strata, random_state=random)
+    if targets.classes is not None and np.ptp(examples.y[train]) == 0:  # nothing to tell apart
+        _, first = np.unique(examples.y, return_index=True)
+        others = np.setdiff1d(every, first)
+        if not len(others):
+            raise ValueError(
+                "GradientMetric needs some examples to judge by, and two classes to train on, got "
+                f"n_samples = {len(examples)}; give fit a validation set"
+            )
+        test = np.setdiff1d(test, first) if np.isin(test, others).any() else others[:1]
+        train = np.setdiff1d(every, test)
     return train, test

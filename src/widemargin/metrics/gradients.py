@@ -9,10 +9,12 @@ The direction :math:`v` in which f changes most has the largest :math:`v^\top G 
 ones use that the sums over support vectors are products with a sparse matrix.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from widemargin import _core
@@ -20,7 +22,7 @@ from widemargin._typing import ArrayLike, FloatArray
 from widemargin.kernels import DISTANCE_KERNELS, Inputs, distance_exponent
 from widemargin.svm.kernel_source import KernelSource
 
-__all__ = ["kernel_gradients", "mean_outer_product"]
+__all__ = ["kernel_gradients", "mean_outer_product", "of_classes"]
 
 ROWS_AT_ONCE = 512  # whose gradients are in memory
 SPARSE_ROWS_AT_ONCE = 64
@@ -53,7 +55,9 @@ def mean_outer_product(
     total = np.zeros((width, width) if full else width)
     counts = np.ones(X.shape[0]) if weights is None else weights
     for classes, members, coef in machine.expansions():
-        rows = np.arange(len(codes)) if classes is None else np.flatnonzero(np.isin(codes, classes))
+        rows = np.arange(len(codes))
+        if classes is not None:
+            rows = rows[of_classes(codes, classes)]
         if not len(members) or not len(rows):
             continue
         for some in gen_batches(len(rows), SPARSE_ROWS_AT_ONCE if sp.issparse(X) else ROWS_AT_ONCE):
@@ -64,6 +68,13 @@ def mean_outer_product(
             else:
                 total += counts[at] @ gradients**2
     return np.asarray(total / counts.sum())
+
+
+def of_classes(codes: ArrayLike, classes: Sequence[Any]) -> NDArray[np.bool_]:
+    """Which examples are of some classes; `numpy.isin` is ten times slower for two of them."""
+    if len(classes) > 2:
+        return np.isin(codes, classes)
+    return np.asarray(np.any([codes == one for one in classes], axis=0))
 
 
 def kernel_gradients(

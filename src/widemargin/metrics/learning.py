@@ -27,7 +27,7 @@ from widemargin.inputs.scaling import Scaling, filled_columns
 from widemargin.inputs.unscaled import spreads
 from widemargin.kernels import DISTANCE_KERNELS, UnscaledInputsWarning, distance_exponent
 from widemargin.metrics.examples import Rows
-from widemargin.metrics.gradients import mean_outer_product
+from widemargin.metrics.gradients import mean_outer_product, of_classes
 from widemargin.svm.machine import KernelMachine
 from widemargin.training.control import Control
 from widemargin.training.time_limit import now, share_of_time
@@ -112,9 +112,16 @@ def median_distance(X: ArrayLike, kernel: str, random: np.random.RandomState) ->
         return float(np.median(row_norms(some, squared=True))) or 1.0
     norm = "manhattan" if DISTANCE_KERNELS[kernel] == 1 else "euclidean"
     distances = pairwise_distances(some, metric=norm)
-    apart = distances[np.triu_indices_from(distances, 1)]
-    apart = apart[apart > 0]
-    return float(np.median(apart)) if len(apart) else 1.0
+    apart = distances[~np.tri(len(distances), dtype=bool)]
+    if len(apart) and apart.min() == 0:
+        apart = apart[apart > 0]
+    return _median(apart) if len(apart) else 1.0
+
+
+def _median(values: FloatArray) -> float:
+    """As `numpy.median`, which takes twice the time to look for NaN as well."""
+    middle = [(len(values) - 1) // 2, len(values) // 2]
+    return float(np.partition(values, middle)[middle].mean())
 
 
 @dataclass(eq=False)
@@ -196,6 +203,8 @@ class MetricLearner:
             if self._stopped(fitted) or loss > WORSE * best.loss:
                 break
             updated = self._update(tried.metric, fitted, rows)
+            if not updated.map.any():  # no input changes f, so there is nothing to learn from
+                break
             if _moved(metric, updated, self.spread) < SETTLED:
                 break
             metric = updated
@@ -273,7 +282,7 @@ class MetricLearner:
         error = float(np.average(machine._decide(outputs) != held_out.y, weights=weights))
         losses = total = 0.0
         for column, (classes, positive) in zip(outputs.T, _sides(machine), strict=True):
-            known = np.isin(held_out.y, machine.classes_[list(classes)])
+            known = of_classes(held_out.y, machine.classes_[list(classes)])
             z = np.where(held_out.y == machine.classes_[positive], 1.0, -1.0)
             ramp = np.clip(0.5 - 0.5 * z * column, 0.0, 1.0)
             losses += float(weights[known] @ ramp[known])

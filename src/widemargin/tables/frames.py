@@ -49,6 +49,12 @@ def is_frame(X: Any) -> bool:
 
 def open_table(X: Any) -> Columns:
     """The columns of a table of pandas, polars or pyarrow."""
+    if len(getattr(X, "shape", ())) != 2:
+        remedy = "X.collect()" if hasattr(X, "collect") else "X.to_frame(), or a table"
+        raise ValueError(
+            f"X is a {type(X).__name__} of {_library(X)}, which has no rows and columns; "
+            f"use {remedy}"
+        )
     if hasattr(X, "iloc"):
         names, read = list(X.columns), lambda i: _from_pandas(X.iloc[:, i])
     elif _library(X) == "polars":
@@ -121,8 +127,10 @@ def _from_pandas(series: Any) -> Values:
 
 def _from_polars(series: Any) -> Values:
     array = series.to_numpy()
-    if array.dtype.kind in TYPED:
+    if array.dtype.kind in TYPED and array.ndim == 1:
         return np.asarray(array)
+    if array.dtype.kind in "V" or array.ndim > 1:  # structures and lists of one length
+        array = np.fromiter(series.to_list(), dtype=object, count=len(series))
     pandas = require_pandas("tables with text")
     categories = str(series.dtype).startswith(("Categorical", "Enum"))
     return _from_pandas(pandas.Series(array, dtype="category" if categories else object))

@@ -107,7 +107,7 @@ class _PairLikelihood:
         residual[own] -= 1.0
         residual *= self.shares[:, None]
         # d log σ(s) / d log a = s σ(−s), and for the other class of the pair, −s: −s σ(s)
-        first, second = residual @ np.maximum(signs, 0.0).T, residual @ np.maximum(-signs, 0.0).T
+        first, second = residual[:, signs.argmax(axis=1)], residual[:, signs.argmin(axis=1)]
         in_a = np.sum(scaled * (first * away - second * (1.0 - away)))
         gradient = scale * np.array([in_a, np.sum(residual * sums)])
         return -float(self.shares @ log_p[own]), gradient

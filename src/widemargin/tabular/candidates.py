@@ -64,6 +64,10 @@ class Candidate:
             return float((MIXTURE_ROWS / before) ** FIT_GROWTH * rows / MIXTURE_ROWS)
         return float((rows / before) ** (FIT_GROWTH if self.family == "kernel" else 1.0))
 
+    def predict_growth(self, before: int, rows: int) -> float:
+        """How much longer a prediction takes after a fit on more rows than on the rows before."""
+        return rows / before if self.family == "kernel" else 1.0
+
     @property
     def arm(self) -> tuple[str | float, ...]:
         """What it shares with its neighbours."""

@@ -128,7 +128,13 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         self.random_state = random_state
 
     def _targets(self, y: ArrayLike) -> FloatArray:
-        self.classes_ = check_labels(y)
+        try:
+            self.classes_ = check_labels(y)
+        except TypeError as error:
+            raise ValueError(
+                f"y holds labels that cannot be sorted ({error}); leave out rows without a label, "
+                "and make all labels text, or all of them numbers"
+            ) from error
         return np.asarray(np.searchsorted(self.classes_, y), dtype=np.float64)
 
     @property

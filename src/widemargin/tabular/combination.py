@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from widemargin._runtime.warning import warn_caller
 from widemargin._typing import FloatArray
 from widemargin.metrics.examples import Rows
 from widemargin.tabular.ensemble import greedy_weights, weighted_mean
@@ -15,6 +16,7 @@ from widemargin.tabular.views import View
 __all__ = ["Combination", "combine"]
 
 MAX_MODELS = 6
+LAST_SHARE = 0.9  # of the time that is left, for one last fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,13 @@ def combine(
         The most milliseconds that predicting a row may take.
     """
     test = finals[0].test
+    quickest = min(trial.predict_ms for trial in finals)
+    if max_predict_ms is not None and quickest > max_predict_ms:
+        warn_caller(
+            f"no machine predicts a row in max_predict_ms={max_predict_ms:g}; the quickest one "
+            f"takes {quickest:.2g} ms. Allow more, or train on fewer rows",
+            UserWarning,
+        )
     found = greedy_weights(
         [trial.predictions for trial in finals],
         lambda p: evaluator.loss(p, test.y, test.weights),
@@ -62,15 +71,20 @@ def combine(
 
 
 def _last_fit(evaluator: Evaluator, trial: Trial) -> Pipeline:
-    """The candidate trained on all rows; if there is no time, as a fold left it."""
-    first, rows, control = trial.fits[0].model, evaluator.rows, evaluator.control
+    """The candidate trained on all rows; if there is no time, as it was judged."""
+    judged, rows, control = trial.model, evaluator.rows, evaluator.control
     candidate = trial.candidate
     seconds = trial.seconds_per_fit * candidate.growth(trial.rows, len(rows))
     too_large = candidate.of_size(len(rows)) != candidate  # a limit ended the search before
     if too_large or control.reason() is not None or seconds > control.left:
-        return first
+        return judged
     view = View(rows, rows[:1], evaluator.target, evaluator.metric_rows, evaluator.random_state)
-    if len(trial.fits) == 1:  # a part held out is small: its form and metric serve all rows
-        view.adopt(candidate, first[:-1])
-    (fitted,) = evaluator.fits([candidate], [view])
-    return first if fitted is None else fitted.model
+    if trial.folds == 1:  # a part held out is small: its form and metric serve all rows
+        view.adopt(candidate, judged[:-1])
+    (fitted,) = evaluator.fits([candidate], [view], LAST_SHARE)
+    return judged if fitted is None or _cut_off(fitted.model) else fitted.model
+
+
+def _cut_off(model: Pipeline) -> bool:
+    """Whether the time ended, or Ctrl-C came, while a step was trained."""
+    return any(getattr(step, "stop_reason_", "") in ("time_limit", "interrupted") for step in model)

@@ -3,10 +3,13 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.inputs.threads import thread_count
@@ -23,6 +26,7 @@ __all__ = ["Evaluator", "Trial"]
 
 SMALL_ROWS = 8000  # fits on fewer rows run side by side, on one thread each
 SHARE_OF_LEFT = 0.5  # of the time that is left, for one fit
+MOST_OUTPUTS = 50_000_000  # numbers of machines that wait for their calibration
 
 Work = TypeVar("Work", bound=tuple[View, Any])
 Result = TypeVar("Result")
@@ -34,27 +38,20 @@ class Trial:
 
     candidate: Candidate
     rows: int  # of the smallest training set
-    fits: list[Fit]  # one per view
+    folds: int
+    model: Pipeline  # of the largest training set
+    seconds: float  # of training and of predictions, over all folds
+    predict_ms: float  # to predict one row
     calibration: Calibration | None
-    test: Rows  # of all views, without their inputs
+    test: Rows  # of all folds, without their inputs
     predictions: FloatArray  # of these rows
     loss: float
-    spread: float  # standard error of the loss over the views; NaN for one view
+    spread: float  # standard error of the loss over the folds; NaN for one
     stage: str
 
     @property
-    def seconds(self) -> float:
-        """Of training and of predictions, over all views."""
-        return sum(fit.seconds + fit.predict_seconds for fit in self.fits)
-
-    @property
-    def predict_ms(self) -> float:
-        """Milliseconds to predict one row."""
-        return 1e3 * self.fits[0].predict_seconds / max(1, len(self.fits[0].outputs))
-
-    @property
     def seconds_per_fit(self) -> float:
-        return self.seconds / len(self.fits)
+        return self.seconds / self.folds
 
 
 @dataclass(eq=False)
@@ -92,15 +89,18 @@ class Evaluator:
         self, candidates: Sequence[Candidate], views: Sequence[View], stage: str
     ) -> list[Trial]:
         """The trials of these candidates; those that a stop cut off are left out."""
-        fits = self.fits(candidates, views)
+        numbers = sum(len(view.test) for view in views) * self.target.most_outputs
+        at_once = max(1, MOST_OUTPUTS // max(1, numbers))
         found: list[Trial] = []
-        for number, candidate in enumerate(candidates):
-            own = [fit for fit in fits[number * len(views) :][: len(views)] if fit is not None]
-            if (self.trials or found) and self.control.over:
-                break  # to calibrate what a limit has cut off would only take longer
-            if len(own) == len(views):
-                found.append(self._judged(candidate, own, views, stage))
-                self.control.note(_noted(found[-1], len(self.trials) + len(found)), _line)
+        for some in gen_batches(len(candidates), at_once):
+            fits = iter(self.fits(candidates[some], views))
+            for candidate in candidates[some]:
+                own = [fit for fit in islice(fits, len(views)) if fit is not None]
+                if (self.trials or found) and self.control.over:
+                    break  # to calibrate what a limit has cut off would only take longer
+                if len(own) == len(views):
+                    found.append(self._judged(candidate, own, views, stage))
+                    self.control.note(_noted(found[-1], len(self.trials) + len(found)), _line)
         self.trials += found
         return found
 
@@ -109,22 +109,29 @@ class Evaluator:
         constant = self.target.constant(test.y, test.weights)
         return self.loss(constant, test.y, test.weights)
 
-    def fits(self, candidates: Sequence[Candidate], views: Sequence[View]) -> list[Fit | None]:
-        """Each candidate trained on each view; None for what a stop left out."""
+    def fits(
+        self, candidates: Sequence[Candidate], views: Sequence[View], share: float = SHARE_OF_LEFT
+    ) -> list[Fit | None]:
+        """Each candidate trained on each view; None for what a stop left out.
+
+        With a time limit, no fit may take more than a share of the time that is left.
+        """
         inputs = dict.fromkeys((c.form, c.metric) for c in candidates)
         for structures in (("none",), ("diagonal", "full")):  # a metric needs its form
             keys = [key for key in inputs if key[1] in structures]
             self._each(
                 lambda work, n_jobs: work[0].prepare(*work[1], n_jobs),
                 [(view, key) for view in views for key in keys],
+                share,
             )
         return self._each(
             lambda work, n_jobs: work[0].fit(work[1], n_jobs),
             [(view, candidate) for candidate in candidates for view in views],
+            share,
         )
 
     def _each(
-        self, do: Callable[[Work, int | None], Result], works: Sequence[Work]
+        self, do: Callable[[Work, int | None], Result], works: Sequence[Work], share: float
     ) -> list[Result | None]:
         """Does each piece of work, on threads if they are small; None for what a stop left out."""
         small = all(len(work[0].train) <= SMALL_ROWS for work in works)
@@ -134,7 +141,7 @@ class Evaluator:
             if self.trials and self.control.reason() is not None:  # one model there must be
                 return None
             limited = self.control.limited
-            with share_of_time(SHARE_OF_LEFT * self.control.left if limited else None):
+            with share_of_time(share * self.control.left if limited else None):
                 done = do(works[number], 1 if threads > 1 else self.n_jobs)
             self.control.fit_ended()
             return done
@@ -155,18 +162,29 @@ class Evaluator:
         for view in views:
             part = slice(first, first := first + len(view.test))
             losses.append(self.loss(predictions[part], view.test.y, view.test.weights))
-        spread = float(np.std(losses, ddof=1) / np.sqrt(len(losses))) if len(losses) > 1 else np.nan
+        sizes = [len(view.train) for view in views]
+        largest = fits[int(np.argmax(sizes))]
         return Trial(
             candidate,
-            min(len(view.train) for view in views),
-            fits,
+            min(sizes),
+            len(fits),
+            largest.model,
+            sum(fit.seconds + fit.predict_seconds for fit in fits),
+            1e3 * largest.predict_seconds / max(1, len(largest.outputs)),
             calibration,
             test,
             predictions,
             self.loss(predictions, test.y, test.weights),
-            spread,
+            _standard_error(losses),
             stage,
         )
+
+
+def _standard_error(losses: Sequence[float]) -> float:
+    """Of the mean; NaN if there is one loss, or a fold cannot be judged alone."""
+    if len(losses) < 2 or not np.all(np.isfinite(losses)):
+        return np.nan
+    return float(np.std(losses, ddof=1) / np.sqrt(len(losses)))
 
 
 def _joined(parts: Sequence[Rows]) -> Rows:

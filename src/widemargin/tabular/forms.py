@@ -42,6 +42,7 @@ from sklearn.utils.validation import (
 )
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
+from widemargin.tabular.levels import few_levels
 from widemargin.tabular.shapes import learn_shapes, shape_terms
 from widemargin.tabular.thresholds import input_thresholds, target_thresholds
 
@@ -52,9 +53,8 @@ MOST_STEPS = {"steps": 8, "stairs": 64, "shapes": 64}  # thresholds per input
 MOST_STEP_INPUTS = 1500  # thresholds of all inputs together, but one per input there may be
 
 NORMAL_QUARTILES = 1.349  # the distance between the quartiles of a normal distribution of scale 1
+FAR = 1e100  # from the middle, in scales: more would overflow
 BEND = 3.0  # the largest absolute value of the robust form
-MAX_LEVELS = 12  # integers with at most as many values have indicators
-LOOK_ROWS = 10_000  # that decide whether there are such inputs
 MAX_RANKS = 1000  # quantiles that ranks are interpolated between
 UNIFORM_SCALE = float(np.sqrt(12.0))  # makes the variance of ranks in [0, 1] one
 
@@ -205,7 +205,8 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.origin_ = self._kept
 
     def _apply_standard(self, X: FloatArray) -> FloatArray:
-        return np.asarray((X[:, self._kept] - self._offset) / self._scale)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.clip((X[:, self._kept] - self._offset) / self._scale, -FAR, FAR))
 
     # ------------------------------------------------------------------------------------- robust
 
@@ -216,15 +217,18 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         spread = np.array([values[j][-1] for j in self._kept]) - smallest
         quartiles = (high - low) / NORMAL_QUARTILES
         # A middle half of one value says nothing about the others: the deviation has to do.
-        self._scale = np.where(quartiles > 0.0, quartiles, X[:, self._kept].std(axis=0))
+        with np.errstate(over="ignore"):
+            deviations = X[:, self._kept].std(axis=0)
+        self._scale = np.where(quartiles > 0.0, quartiles, deviations)
         two = np.array([len(values[j]) == 2 for j in self._kept], dtype=bool)
         self._offset = np.where(two, smallest, self._offset)
-        self._scale = np.where(two, spread, self._scale)
+        self._scale = _positive(np.where(two, spread, self._scale))
         self._bent = np.flatnonzero(~two)
         self.origin_ = self._kept
 
     def _apply_robust(self, X: FloatArray) -> FloatArray:
-        Z = np.asarray((X[:, self._kept] - self._offset) / self._scale)
+        with np.errstate(over="ignore"):
+            Z = np.asarray(np.clip((X[:, self._kept] - self._offset) / self._scale, -FAR, FAR))
         bent = Z[:, self._bent]
         Z[:, self._bent] = bent / np.hypot(1.0, bent / BEND)
         return Z
@@ -267,31 +271,14 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         some = [j for j in self._kept if len(values[j]) > 2]  # two values are a step already
         most = self.max_steps or MOST_STEPS[self.form]
         most = min(most, max(1, MOST_STEP_INPUTS // max(1, len(some))))
-        if self.form != "steps":
-            own = input_thresholds(
-                X[:, some],
-                np.asarray(y),
-                weights,
-                classes=classes,
-                most=most,
-                random_state=self.random_state,
-            )
-            found = dict(zip(some, own, strict=True))
+        options = {"classes": classes, "most": most, "random_state": self.random_state}
+        if self.form == "steps":
+            of_all = target_thresholds(X, np.asarray(y), weights, **options)
+            found = [of_all[j] for j in some]
         else:
-            found = dict(
-                enumerate(
-                    target_thresholds(
-                        X,
-                        np.asarray(y),
-                        weights,
-                        classes=classes,
-                        most=most,
-                        random_state=self.random_state,
-                    )
-                )
-            )
-        self._step_of = np.repeat(some, [len(found[j]) for j in some]).astype(np.int64)
-        self._thresholds = np.concatenate([np.empty(0), *(found[j] for j in some)])
+            found = input_thresholds(X[:, some], np.asarray(y), weights, **options)
+        self._step_of = np.repeat(some, [len(own) for own in found]).astype(np.int64)
+        self._thresholds = np.concatenate([np.empty(0), *found])
         self.origin_ = np.concatenate([self._kept, self._step_of])
         if self.form == "shapes":
             self._fit_shapes(X, y, weights, classes=classes)
@@ -336,28 +323,10 @@ class InputForm(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def few_levels(values: list[FloatArray]) -> IntArray:
-    """The inputs whose values are integers, three or more but few, given their distinct values."""
-    return np.array(
-        [
-            j
-            for j, some in enumerate(values)
-            if 3 <= len(some) <= MAX_LEVELS and np.array_equal(some, np.round(some))
-        ],
-        dtype=np.int64,
-    )
-
-
-def level_count(X: ArrayLike) -> int:
-    """How many indicators the form "levels" adds, judged by the first rows."""
-    if sp.issparse(X):
-        return 0
-    values = [np.unique(column) for column in X[:LOOK_ROWS].T]
-    return sum(len(values[j]) for j in few_levels(values))
-
-
 def _varying(values: list[FloatArray]) -> IntArray:
-    return np.flatnonzero([len(some) > 1 for some in values])
+    """The inputs with several values; if there are none, one of the others."""
+    found = np.flatnonzero([len(some) > 1 for some in values])
+    return found if len(found) else np.zeros(1, dtype=np.int64)
 
 
 def _positive(scale: FloatArray) -> FloatArray:

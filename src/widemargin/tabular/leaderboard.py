@@ -27,12 +27,12 @@ effort= (how much is tried), max_predict_ms= (quick predictions), time_limit= (s
 
 def record(trial: Trial) -> dict[str, Any]:
     """A line of the leaderboard."""
-    machine = trial.fits[0].model[-1]
+    machine = trial.model[-1]
     return {
         "model": str(trial.candidate),
         "stage": trial.stage,
         "rows": trial.rows,
-        "folds": len(trial.fits),
+        "folds": trial.folds,
         "loss": trial.loss,
         "spread": trial.spread,
         "seconds": trial.seconds,
@@ -44,7 +44,12 @@ def record(trial: Trial) -> dict[str, Any]:
 
 
 def column_importances(
-    models: Sequence[Pipeline], weights: FloatArray, columns: Sequence[Any], rows: Rows, task: str
+    models: Sequence[Pipeline],
+    weights: FloatArray,
+    columns: Sequence[Any],
+    rows: Rows,
+    task: str,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """How much the models depend on each column of the table; the numbers sum to 1.
 
@@ -60,6 +65,8 @@ def column_importances(
         Encoded rows, some of which are used.
     task : {"classification", "regression"}
         What the target holds.
+    n_jobs : int or None
+        The most threads.
     """
     some = rows[np.linspace(0, len(rows) - 1, min(len(rows), FEW_ROWS)).astype(np.int64)]
     total = np.zeros(rows.X.shape[1])
@@ -68,7 +75,7 @@ def column_importances(
         if shares is not None and shares.sum() > 0:
             total += weight * shares / shares.sum()
     if not total.any() and rows.X.shape[1]:
-        metric = GradientMetric(max_iter=1, task=task, sharpness=1.0)
+        metric = GradientMetric(max_iter=1, task=task, sharpness=1.0, n_jobs=n_jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a limit that the search tells
             total = metric.fit(some.X, some.y, some.weights).feature_importances_

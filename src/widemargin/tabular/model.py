@@ -6,10 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
 
 from widemargin._runtime.warning import warn_caller
 from widemargin._typing import ArrayLike, FloatArray
@@ -20,11 +26,13 @@ from widemargin.tabular.combination import MAX_MODELS, Combination, combine
 from widemargin.tabular.ensemble import weighted_mean
 from widemargin.tabular.evaluation import Evaluator
 from widemargin.tabular.folds import folds_of_table
-from widemargin.tabular.forms import level_count
 from widemargin.tabular.leaderboard import column_importances, describe, record
+from widemargin.tabular.levels import level_count
 from widemargin.tabular.plan import Plan
+from widemargin.tabular.scoring import NegativeScore
 from widemargin.tabular.search import Search
 from widemargin.tabular.targets import Target
+from widemargin.tabular.views import CHUNK_ROWS
 from widemargin.training.control import Control, interrupt_flag
 from widemargin.training.display import CertificateDisplay
 from widemargin.training.model import all_or_nothing
@@ -32,7 +40,17 @@ from widemargin.training.time_limit import current_limit, limited, now
 
 __all__ = ["TabularModel"]
 
+MOST_INPUT = 1e300
 MOST_DENSE_NUMBERS = 100_000_000  # encoded tables with at most as many are dense
+
+
+def _some_rows(X: ArrayLike, kept: NDArray[np.bool_]) -> ArrayLike:
+    """Rows of a table of any library, or of a sparse matrix."""
+    if not kept.any():
+        raise ValueError("sample_weight is zero for all rows; give some a positive weight")
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+    return _safe_indexing(X, np.flatnonzero(kept))
 
 
 class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
@@ -92,7 +110,8 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             The target.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights ≥ 0 of the rows.
+            Weights ≥ 0 of the rows. Only their ratios matter, and rows of weight zero are left
+            out.
         groups : array-like of shape (n_samples,), optional
             Groups of rows that stay together: for a `cv` that knows groups, or, if `cv` is None,
             for five folds of groups.
@@ -105,10 +124,15 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         begun = now()
         with interrupt_flag() as flag:
             control = Control(type(self).__name__, flag, current_limit(), int(self.verbose))
-            rows, groups = self._rows(X, y, sample_weight, groups)
+            rows, groups, kept = self._rows(X, y, sample_weight, groups)
             target = self._target
+            loss = target.loss(self.scoring)
+            if isinstance(loss, NegativeScore):  # an error now rather than after the first machine
+                loss.check(target.constant(rows.y, rows.weights), rows.y, rows.weights)
             random = int(check_random_state(self.random_state).randint(2**31 - 1))
-            folds = folds_of_table(rows, self.cv, groups, random, stratified=not target.regression)
+            folds = folds_of_table(
+                rows, self.cv, groups, random, stratified=not target.regression, kept=kept
+            )
             plan = Plan.of(
                 len(rows),
                 rows.X.shape[1],
@@ -122,13 +146,13 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             evaluator = Evaluator(
                 rows,
                 target,
-                target.loss(self.scoring),
+                loss,
                 control,
                 plan.metric_rows,
                 self.n_jobs,
                 random,
             )
-            search = Search(evaluator, folds, plan)
+            search = Search(evaluator, folds, plan, self.max_predict_ms)
             finals = search.run()
             combination = combine(
                 evaluator, finals, MAX_MODELS if self.ensemble else 1, self.max_predict_ms
@@ -147,35 +171,52 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
 
     def _rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, groups: ArrayLike
-    ) -> tuple[Rows, ArrayLike]:
-        """The encoded table, and the groups of its rows."""
+    ) -> tuple[Rows, ArrayLike, NDArray[np.bool_] | None]:
+        """The encoded table, the groups of its rows, and which rows of X have a weight."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
+        weights, kept = None, None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            if not np.all(weights > 0):
+                kept = weights > 0
+                X, weights = _some_rows(X, kept), weights[kept]
+            weights = weights / weights.mean()  # C of machines is multiplied by them
         self.encoder_ = TableEncoder().set_output(transform="default")
         encoded = self.encoder_.fit_transform(X)
         large = encoded.shape[0] * encoded.shape[1] > MOST_DENSE_NUMBERS
         self.sparse_inputs_ = bool(sp.issparse(encoded) and large)
         encoded = self._as_trained(encoded)
+        self._check_size(encoded)
         self.n_features_in_ = self.encoder_.n_features_in_
         if hasattr(self.encoder_, "feature_names_in_"):
             self.feature_names_in_ = self.encoder_.feature_names_in_
         y = column_or_1d(y, warn=True)
-        if len(y) != encoded.shape[0]:
+        count = encoded.shape[0] if kept is None else len(kept)
+        if len(y) != count:
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has "
-                f"{encoded.shape[0]} rows, y has {len(y)}"
+                f"Found input variables with inconsistent numbers of samples: X has {count} rows, "
+                f"y has {len(y)}"
             )
-        weights, groups = None, None if groups is None else np.asarray(groups)
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, encoded, dtype=np.float64, ensure_non_negative=True
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(y, groups)
+        if kept is not None:
+            y, groups = y[kept], None if groups is None else groups[kept]
+        return Rows(encoded, self._targets(y), weights), groups, kept
+
+    def _check_size(self, encoded: ArrayLike) -> None:
+        """Raises an error for numbers whose sums and differences overflow."""
+        largest = np.max(np.abs(encoded.data if sp.issparse(encoded) else encoded), initial=0.0)
+        if largest > MOST_INPUT:
+            raise ValueError(
+                f"X holds {largest:.3g}, and sums of numbers beyond {MOST_INPUT:g} overflow; "
+                "divide the column, or take logarithms"
             )
-            kept = weights > 0
-            encoded, y, weights = encoded[kept], y[kept], weights[kept]
-            groups = None if groups is None else groups[kept]
-        return Rows(encoded, self._targets(y), weights), groups
 
     def _as_trained(self, encoded: ArrayLike) -> ArrayLike:
         """Encoded rows, sparse if the machines are trained on sparse ones."""
@@ -204,6 +245,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             self.encoder_.columns_,
             evaluator.rows,
             evaluator.target.task,
+            self.n_jobs,
         )
         self._conclude(combination)
 
@@ -212,8 +254,22 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
     def _predictions(self, X: ArrayLike) -> FloatArray:
         """The weighted mean of the members' probabilities or standardised values."""
         check_is_fitted(self, "members_")
-        Z, target = self._as_trained(self.encoder_.transform(X)), self._target
-        found = []
+        encoded = self.encoder_.transform(X)
+        if not encoded.shape[0]:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={encoded.shape}) while a minimum of 1 is "
+                f"required by {type(self).__name__}"
+            )
+        # A form may be a hundred times wider than the table, and so are outputs of many pairs.
+        return np.concatenate(
+            [
+                self._mean_of_members(self._as_trained(encoded[some]))
+                for some in gen_batches(encoded.shape[0], CHUNK_ROWS)
+            ]
+        )
+
+    def _mean_of_members(self, Z: ArrayLike) -> FloatArray:
+        target, found = self._target, []
         for member in self.members_:
             stored = member["calibration"]
             calibration = None if stored is None else Calibration(*stored)

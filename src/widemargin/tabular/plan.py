@@ -45,6 +45,7 @@ FEW_ROWS = 1500
 SCREEN_ROWS = 3000
 SCREEN_TEST_ROWS = 4000
 LEAST_TEST_ROWS = 1500  # that screening is judged by, if there are as many
+LEAST_METRIC_ROWS = 10  # from which a metric is learnt
 MAX_FULL_WIDTH = 200  # inputs for which a full metric is learnt
 MAX_SHAPES = 1000  # terms of inputs, one per class, in the form "shapes"
 METRIC_ROWS = 50_000
@@ -131,7 +132,7 @@ class Plan:
         rungs = () if everything else _rungs(rows, train, folds, effort)
         return cls(
             _portfolio(
-                width, effort, classes=classes, sparse=sparse, levels=levels, seconds=seconds
+                rows, width, effort, classes=classes, sparse=sparse, levels=levels, seconds=seconds
             ),
             max(1, screen_folds),
             int(hurry * SCREEN_ROWS),
@@ -158,7 +159,14 @@ def _rungs(rows: int, train: int, folds: int, effort: float) -> tuple[Rung, ...]
 
 
 def _portfolio(
-    width: int, effort: float, *, classes: int, sparse: bool, levels: int, seconds: float
+    rows: int,
+    width: int,
+    effort: float,
+    *,
+    classes: int,
+    sparse: bool,
+    levels: int,
+    seconds: float,
 ) -> tuple[tuple[Candidate, ...], ...]:
     """The first candidate, which is quick to train, and the others: waves of a screening."""
 
@@ -174,6 +182,7 @@ def _portfolio(
             if not (candidate.family == "simple_mlp" and not classes)
             and not (candidate.form == "shapes" and max(1, classes) * width > MAX_SHAPES)
             and not (candidate.form == "levels" and not levels)
+            and not (candidate.metric != "none" and rows < LEAST_METRIC_ROWS)
             and not (candidate.metric == "full" and form_width(candidate) > MAX_FULL_WIDTH)
         )
     count = max(1, round(min(1.0, effort) * len(candidates)))

@@ -122,10 +122,23 @@ class TabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         self.random_state = random_state
 
     def _targets(self, y: ArrayLike) -> FloatArray:
-        values = np.asarray(y, dtype=np.float64)
+        if np.asarray(y).dtype.kind in "mM":
+            raise ValueError(
+                "y holds dates or durations; make them numbers, such as days since the first one"
+            )
+        try:
+            values = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"y holds values that are no numbers ({error}); leave these rows out, or use "
+                "TabularClassifier for classes"
+            ) from error
         if not np.all(np.isfinite(values)):
             raise ValueError("y contains NaN or infinity; leave these rows out")
-        self.target_mean_, self.target_scale_ = float(values.mean()), float(values.std()) or 1.0
+        with np.errstate(over="ignore"):
+            self.target_mean_, self.target_scale_ = float(values.mean()), float(values.std()) or 1.0
+        if not np.isfinite(self.target_scale_):
+            raise ValueError("y holds values too large: their squares overflow; scale the targets")
         return (values - self.target_mean_) / self.target_scale_
 
     @property

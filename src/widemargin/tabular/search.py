@@ -40,6 +40,7 @@ class Search:
     evaluator: Evaluator
     folds: list[tuple[IntArray, IntArray]]
     plan: Plan
+    max_predict_ms: float | None = None
     shortened: bool = field(default=False, init=False)  # whether a time limit left something out
 
     def run(self) -> list[Trial]:
@@ -105,26 +106,48 @@ class Search:
 
     def _promoted(self, rung: Rung, before: Sequence[Trial]) -> list[Trial]:
         """The best trials of a rung again, with more rows."""
-        promoted = best_of_arms(before, rung.candidates)
-        rows = self._affordable(rung, promoted[0])
-        if rows is None:
-            return []
-        views = self.evaluator.views(self.folds[: rung.folds], rows)
+        views: dict[int, list[View]] = {}  # by their rows, fewer for what is slow
         found: list[Trial] = []
-        for trial in promoted:
+        for trial in self._with_a_quick_one(best_of_arms(before, rung.candidates), before, rung):
+            rows = self._affordable(rung, trial, found)
+            if rows is None:
+                continue
+            if rows not in views:
+                views[rows] = self.evaluator.views(self.folds[: rung.folds], rows)
             candidate = trial.candidate.of_size(rows)
-            if self._too_long(trial, candidate, found, rows, rung):
-                break
-            found += self.evaluator.evaluate([candidate], views, f"{rows:,} rows")
-        return found + self._climbed(found, views, rung.climbers, rung.climbs)
+            found += self.evaluator.evaluate([candidate], views[rows], f"{rows:,} rows")
+        if len(views) != 1:  # no time for all rows is no time to climb
+            return found
+        (common,) = views.values()
+        return found + self._climbed(found, common, rung.climbers, rung.climbs)
 
-    def _affordable(self, rung: Rung, best: Trial) -> int | None:
+    def _with_a_quick_one(
+        self, best: list[Trial], before: Sequence[Trial], rung: Rung
+    ) -> list[Trial]:
+        """These trials, of which one is expected to predict in `max_predict_ms`."""
+        if self.max_predict_ms is None:
+            return best
+        rows = self._most_rows(rung)
+        quick = [
+            trial
+            for trial in best_of_arms(before, len(before))
+            if trial.predict_ms * trial.candidate.predict_growth(trial.rows, rows)
+            <= self.max_predict_ms
+        ]
+        return best if not quick or quick[0] in best else [*best[:-1], quick[0]]
+
+    def _most_rows(self, rung: Rung) -> int:
+        sizes = [len(train) for train, _ in self.folds[: rung.folds]]
+        # Folds that differ by a row are made equal; those of a splitter may differ by much.
+        every = min(sizes) if max(sizes) - min(sizes) <= 1 else max(sizes)
+        return every if rung.rows is None else min(rung.rows, every)
+
+    def _affordable(self, rung: Rung, before: Trial, done: Sequence[Trial] = ()) -> int | None:
         """The rows of a rung, or as many as there is time for; None if that is hardly more."""
-        every = min(len(train) for train, _ in self.folds[: rung.folds])
-        rows = every if rung.rows is None else min(rung.rows, every)
-        while self._too_long(best, best.candidate.of_size(rows), (), rows, rung):
+        rows = self._most_rows(rung)
+        while self._too_long(before, before.candidate.of_size(rows), done, rows, rung):
             rows = int(FEWER * rows)
-            if rows < WORTH * best.rows:
+            if rows < WORTH * before.rows:
                 return None
         return rows
 

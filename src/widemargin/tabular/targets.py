@@ -3,17 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
-from sklearn.utils import ClassifierTags, Tags, TargetTags
 
 from widemargin._typing import ArrayLike, FloatArray, IntArray
 from widemargin.svm import SVC
 from widemargin.tabular.calibration import Calibration, log_loss
 from widemargin.tabular.candidates import Candidate
+from widemargin.tabular.scoring import NegativeScore, StoredProbabilities, StoredValues
 
 __all__ = ["Classes", "Loss", "Target", "Values"]
 
@@ -53,17 +53,16 @@ class Target(ABC):
         """The loss that a scorer means: its negative value."""
         if scoring is None:
             return self.default_loss
-        scorer = check_scoring(self.stored(np.empty(0)), scoring)
-
-        def negative_score(p: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
-            options = {} if weights is None else {"sample_weight": weights}
-            return -float(scorer(self.stored(p), np.zeros((len(y), 1)), self.decoded(y), **options))
-
-        return negative_score
+        return NegativeScore(self, check_scoring(self.stored(np.empty(0)), scoring))
 
     @abstractmethod
     def constant(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
         """The best predictions without inputs."""
+
+    @property
+    @abstractmethod
+    def most_outputs(self) -> int:
+        """The most outputs of a machine for one row."""
 
     @abstractmethod
     def stored(self, p: FloatArray) -> Any:
@@ -72,6 +71,10 @@ class Target(ABC):
     @abstractmethod
     def decoded(self, y: FloatArray) -> ArrayLike:
         """Targets as the user gave them."""
+
+    def of_present(self, p: FloatArray, y: FloatArray) -> Any:
+        """`stored`, without the classes that y lacks; None if it lacks none."""
+        return None
 
 
 class Classes(Target):
@@ -111,11 +114,22 @@ class Classes(Target):
         counts = np.bincount(y.astype(np.int64), weights, minlength=len(self.classes))
         return np.tile(counts / counts.sum(), (len(y), 1))
 
+    @property
+    def most_outputs(self) -> int:
+        return len(self.classes) * (len(self.classes) - 1) // 2  # of the pairs
+
     def stored(self, p: FloatArray) -> Any:
-        return _StoredProbabilities(p, self.classes)
+        return StoredProbabilities(p, self.classes)
 
     def decoded(self, y: FloatArray) -> ArrayLike:
         return self.classes[y.astype(np.int64)]
+
+    def of_present(self, p: FloatArray, y: FloatArray) -> Any:
+        present = np.unique(y.astype(np.int64))
+        if len(present) in (1, len(self.classes)):
+            return None
+        some = np.maximum(p[:, present], np.finfo(float).tiny)
+        return StoredProbabilities(some / some.sum(axis=1, keepdims=True), self.classes[present])
 
 
 class Values(Target):
@@ -143,8 +157,12 @@ class Values(Target):
     def constant(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
         return np.full(len(y), np.average(y, weights=weights))
 
+    @property
+    def most_outputs(self) -> int:
+        return 1
+
     def stored(self, p: FloatArray) -> Any:
-        return _StoredValues(p * self.deviation + self.mean)
+        return StoredValues(p * self.deviation + self.mean)
 
     def decoded(self, y: FloatArray) -> ArrayLike:
         return y * self.deviation + self.mean
@@ -173,42 +191,3 @@ def _all_classes(outputs: FloatArray, present: IntArray, n_classes: int) -> Floa
     found = np.repeat(lowest, n_classes, axis=1)
     found[:, present] = outputs
     return np.asarray(found)
-
-
-class _Stored:
-    """Stands for a model in scorers: its predictions are known, and it is never fitted."""
-
-    kind: ClassVar[str]
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Scorers ask for it, but do not call it."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = Tags(estimator_type=self.kind, target_tags=TargetTags(required=True))
-        if self.kind == "classifier":
-            tags.classifier_tags = ClassifierTags()
-        return tags
-
-
-class _StoredProbabilities(_Stored):
-    kind = "classifier"
-
-    def __init__(self, p: FloatArray, classes: ArrayLike) -> None:
-        self.p, self.classes_ = p, classes
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        return self.p
-
-    def predict(self, X: ArrayLike) -> ArrayLike:
-        return self.classes_[self.p.argmax(axis=1)]
-
-
-class _StoredValues(_Stored):
-    kind = "regressor"
-
-    def __init__(self, values: FloatArray) -> None:
-        self.values = values
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        return self.values

@@ -6,6 +6,7 @@ at which small decision trees, grown on random rows and inputs, lower the impuri
 """
 
 import numpy as np
+from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
@@ -21,6 +22,7 @@ INPUTS_PER_SPLIT = (
 )
 MAX_TREE_ROWS = 50_000
 APART = 0.005  # fraction of the rows that must lie between two thresholds
+LEAST_SPREAD = 1e-4  # half the range of an input, relative to the largest: enough for trees
 OWN_LEAF_ROWS = 5  # the fewest of a leaf, in a tree of one input
 
 
@@ -57,6 +59,7 @@ def target_thresholds(
     array([9.5])
     """
     random = check_random_state(random_state)
+    X, coded = _for_trees(X)
     gains: list[dict[float, float]] = [{} for _ in range(X.shape[1])]
     for number in range(TREES):
         rows = random.randint(0, len(X), min(len(X), MAX_TREE_ROWS))
@@ -71,7 +74,8 @@ def target_thresholds(
         for column, threshold, gain in _splits(tree.tree_):
             of_column = gains[column]
             of_column[threshold] = of_column.get(threshold, 0.0) + gain
-    return [_apart(gained, np.sort(X[:, j]), most) for j, gained in enumerate(gains)]
+    found = [_apart(gained, np.sort(X[:, j]), most) for j, gained in enumerate(gains)]
+    return _decoded(found, coded)
 
 
 def input_thresholds(
@@ -110,12 +114,41 @@ def input_thresholds(
     if len(X) > MAX_TREE_ROWS:  # tables may be sorted
         rows = check_random_state(random_state).permutation(len(X))[:MAX_TREE_ROWS]
     weighted = None if weights is None else weights[rows]
+    X, coded = _for_trees(X[rows])
+    # Trees would check each of thousands of columns, and the target again for each of them.
+    columns = np.asarray(X, dtype=np.float32, order="F")
+    target = np.unique(y[rows], return_inverse=True)[1] if classes else y[rows].astype(np.float64)
+    tree = kind(max_leaf_nodes=most + 1, min_samples_leaf=OWN_LEAF_ROWS, random_state=0)
     found = []
-    for column in X[rows].T:
-        tree = kind(max_leaf_nodes=most + 1, min_samples_leaf=OWN_LEAF_ROWS, random_state=0)
-        tree.fit(column[:, None], y[rows], sample_weight=weighted)
-        grown = tree.tree_
-        found.append(np.sort(grown.threshold[grown.children_left >= 0]))
+    with config_context(skip_parameter_validation=True):
+        for j in range(X.shape[1]):
+            tree.fit(columns[:, j : j + 1], target, sample_weight=weighted, check_input=False)
+            grown = tree.tree_
+            found.append(np.sort(grown.threshold[grown.children_left >= 0]))
+    return _decoded(found, coded)
+
+
+def _for_trees(X: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
+    """Inputs of trees, which are in single precision: those that it spoils are replaced by codes.
+
+    The second value has, for each of these, the number that a code stands for.
+    """
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    single = np.finfo(np.float32)
+    large, few = largest > float(single.max), np.ptp(X / 2.0, axis=0) < LEAST_SPREAD * largest
+    coded: dict[int, FloatArray] = {}
+    for j in np.flatnonzero(large | few | (largest < float(single.tiny))):
+        if large[j] or not np.array_equal(X[:, j].astype(np.float32), X[:, j]):
+            X = X if coded else X.copy()
+            coded[int(j)], X[:, j] = np.unique(X[:, j], return_inverse=True)
+    return X, coded
+
+
+def _decoded(found: list[FloatArray], coded: dict[int, FloatArray]) -> list[FloatArray]:
+    """Thresholds between codes as thresholds between the numbers that they stand for."""
+    for j, numbers in coded.items():
+        below = found[j].astype(np.int64)
+        found[j] = numbers[below] / 2.0 + numbers[below + 1] / 2.0
     return found
 
 

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from widemargin._typing import ArrayLike, FloatArray
+from widemargin.kernels import DISTANCE_KERNELS
 from widemargin.metrics import GradientMetric
 from widemargin.metrics.examples import Rows
 from widemargin.metrics.learning import median_distance
@@ -44,14 +45,25 @@ class _Inputs:
     test_rows: ArrayLike
     steps: list[tuple[str, Any]]
     seconds: float  # of training the steps
+    _medians: dict[Any, float] = field(default_factory=dict)
 
     @cached_property
     def train(self) -> ArrayLike:
         return self._transformed(self.rows)
 
     @cached_property
-    def test(self) -> ArrayLike:
-        return self._transformed(self.test_rows)
+    def test(self) -> tuple[ArrayLike, float]:
+        """The rows to judge by, and the seconds that it took to transform them."""
+        begun = now()
+        return self._transformed(self.test_rows), now() - begun
+
+    def median(self, kernel: str, random_state: int) -> float:
+        """The median distance of rows to train on, in the norm of a kernel."""
+        norm = DISTANCE_KERNELS.get(kernel)
+        if norm not in self._medians:
+            random = np.random.RandomState(random_state)
+            self._medians[norm] = median_distance(self.train, kernel, random)
+        return self._medians[norm]
 
     def first(self, count: int) -> ArrayLike:
         """Some of the rows to train on."""
@@ -102,10 +114,7 @@ class View:
         """Trains a candidate; its form and metric must be prepared."""
         begun = now()
         inputs = self._inputs[candidate.form, candidate.metric]
-        median = 1.0
-        if candidate.kernelised:
-            random = np.random.RandomState(self.random_state)
-            median = median_distance(inputs.train, candidate.kernel, random)
+        median = inputs.median(candidate.kernel, self.random_state) if candidate.kernelised else 1.0
         machine = candidate.machine(
             median,
             len(self.train),
@@ -115,9 +124,12 @@ class View:
         )
         machine.fit(inputs.train, self._y, sample_weight=self.train.weights)
         trained = now()
-        outputs = self.target.outputs(machine, inputs.test)
+        Z, transform_seconds = inputs.test  # other candidates may have these inputs, too
+        asked = now()
+        outputs = self.target.outputs(machine, Z)
+        predict_seconds = transform_seconds + now() - asked
         model = Pipeline([*inputs.steps, ("machine", machine)])
-        return Fit(model, outputs, trained - begun + inputs.seconds, now() - trained)
+        return Fit(model, outputs, trained - begun + inputs.seconds, predict_seconds)
 
     @property
     def _y(self) -> ArrayLike:
