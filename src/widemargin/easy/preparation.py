@@ -1,6 +1,6 @@
 """The first half of a run: read the file, understand its columns, decide, divide the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,6 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
     say(f"reading {options.data.name}")
     with clock.stage("reading"):
         data = read(options)
-        data = data.without(options.drop) if options.drop and data.named else data
     assert data.y is not None
     check_rows(data.rows)
     decision = decide_task(data.y, options.task)
@@ -68,7 +67,7 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
     say(f"looking at {len(data.names):,} columns")
     with clock.stage("inspection"):
         seconds = min(MOST_INSPECTION, INSPECTION_SHARE * clock.limit)
-        inspection = inspect(data, task, keep=options.keep, seconds=seconds)
+        inspection = inspect(data, task, keep=data.kept, seconds=seconds)
     left_out = inspection.left_out if data.named else []
     if data.named and set(left_out) >= set(data.names):
         raise ValueError(
@@ -113,10 +112,10 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
                 "the default" if limit == DEFAULT_SECONDS else "given",
                 "--time-limit SECONDS, 0 for none",
             ),
-            *_columns_left_out(left_out, options),
+            *_columns_left_out(left_out, data.dropped),
         ),
         (*inspection.findings, *found),
-        [*options.drop, *left_out],
+        [*data.dropped, *left_out],
         test,
     )
 
@@ -219,12 +218,12 @@ def _reading(data: Data) -> list[Decision]:
     ]
 
 
-def _columns_left_out(left_out: list[str], options: Options) -> list[Decision]:
+def _columns_left_out(left_out: list[str], dropped: Sequence[str]) -> list[Decision]:
     found = []
     if left_out:
         shown = ", ".join(left_out[:10]) + (", ..." if len(left_out) > 10 else "")
         why = "identifiers and constants tell nothing about new rows"
         found.append(Decision("columns left out", shown, why, "--keep NAME"))
-    if options.drop:
-        found.append(Decision("columns dropped", ", ".join(options.drop), "--drop", "--drop"))
+    if dropped:
+        found.append(Decision("columns dropped", ", ".join(dropped), "given", "--drop"))
     return found
