@@ -10,7 +10,14 @@ from widemargin import load
 from widemargin.easy import run as module
 from widemargin.easy.clock import Clock
 from widemargin.easy.run import run
-from widemargin.easy.saved import MOST_CHARACTERS, RECORD_ATTRIBUTE, record_of, remember
+from widemargin.easy.saved import (
+    MOST_CHARACTERS,
+    RECORD_ATTRIBUTE,
+    bounded,
+    record_of,
+    remember,
+)
+from widemargin.report import render_html
 from widemargin.report.record import Record
 
 pd = pytest.importorskip("pandas")
@@ -200,3 +207,20 @@ def load_free():
     from widemargin import Perceptron
 
     return Perceptron().fit(np.eye(2), [0, 1])
+
+
+def test_numbers_that_json_lacks_do_not_end_a_run():
+    """A trial that was cut off has an infinite loss, and so has a search without any other."""
+    trials = ({"model": "x", "rows": 10, "loss": np.inf},)
+    curve = ({"rows": 10.0, "loss": float("nan")},)
+    loss = {"name": "log loss", "value": np.inf, "constant": 1.0}
+    record = Record(
+        "classification", "y", "f", 1, 1, 1, leaderboard=trials, learning_curve=curve, loss=loss
+    )
+    model = load_free()
+    remember(model, record)
+    found = record_of(model)
+    assert found.leaderboard[0]["loss"] is None
+    assert (found.loss["value"], found.learning_curve[0]["loss"]) == (None, None)
+    assert bounded(replace(found, leaderboard=found.leaderboard * 1000)).leaderboard
+    assert "Would more rows help?" in render_html(found)

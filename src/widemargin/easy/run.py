@@ -18,7 +18,6 @@ from widemargin.easy.models import (
     new_search,
 )
 from widemargin.easy.notes import (
-    code,
     columns,
     facts_of_baseline,
     facts_of_search,
@@ -26,6 +25,7 @@ from widemargin.easy.notes import (
 )
 from widemargin.easy.options import Options
 from widemargin.easy.preparation import Prepared, Say, prepare
+from widemargin.easy.program import program
 from widemargin.easy.saved import bounded, remember
 from widemargin.easy.stages import Stages
 from widemargin.persistence import save
@@ -300,6 +300,7 @@ class _Run:
     def _record(self, model: Any, search: Any) -> Record:
         prepared, options = self.prepared, self.options
         data = prepared.data
+        found = tuple(columns(data, prepared.inspection, model, prepared.dropped))
         facts: dict[str, Any] = {"stop_reason": INTERRUPTED if self.interrupted() else "time_limit"}
         facts |= {} if search is None else facts_of_search(search)
         if model is not search:
@@ -315,11 +316,11 @@ class _Run:
                 classes=tuple(str(c) for c in getattr(model, "classes_", ())),
                 decisions=(*prepared.decisions, self._model_decision(model, search)),
                 findings=tuple(self.findings),
-                columns=tuple(columns(data, prepared.inspection, model, prepared.dropped)),
+                columns=found,
                 versions=versions(),
                 seconds=dict(self.clock.seconds),
                 command=options.command(),
-                code=code(options, data, model, prepared.dropped),
+                code=program(options, data, found, model, prepared.dropped),
                 baseline_name=BASELINE,
                 **facts,
             )

@@ -72,7 +72,8 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
     return []
 
 
-def duplicates(sample: Any, y: np.ndarray | None) -> list[Finding]:
+def duplicates(sample: Any, y: np.ndarray | None, rows: int) -> list[Finding]:
+    """Rows that are repeated in a sample of so many rows."""
     pandas = require_pandas("reports on columns")
     hashes = pandas.util.hash_pandas_object(sample, index=False).to_numpy()
     _, codes, counts = np.unique(hashes, return_inverse=True, return_counts=True)
@@ -80,7 +81,8 @@ def duplicates(sample: Any, y: np.ndarray | None) -> list[Finding]:
     share = float(1.0 - len(counts) / len(hashes))
     if share < DUPLICATES:
         return []
-    text = f"{share:.1%} of the rows have the same inputs as an earlier row"
+    some = "the rows" if len(hashes) == rows else f"a sample of {len(hashes):,} rows"
+    text = f"{share:.1%} of {some} have the same inputs as an earlier row"
     if y is not None:
         frame = pandas.DataFrame({"code": codes[repeated], "y": y[repeated]})
         differ = float((frame.groupby("code")["y"].nunique() > 1).mean())

@@ -69,7 +69,7 @@ def _cell(value: Any) -> Value:
 
 def _constant(key: str, loss: float) -> Value:
     if key == "model":
-        return "baseline: the best constant answer"
+        return "for comparison: the best constant answer"
     return loss if key == "loss" else None
 
 

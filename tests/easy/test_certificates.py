@@ -1,0 +1,44 @@
+"""What a report says of the optimality of machines has the numbers behind it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from widemargin.easy.notes import certificate_lines
+from widemargin.report.build import build
+from widemargin.report.record import Record
+
+
+def model_of(gap, cost):
+    machine = SimpleNamespace(
+        kkt_violation_=np.array([0.0005]),
+        converged_=True,
+        tol=1e-3,
+        duality_gap_=np.array([gap]),
+        primal_objective_=np.array([cost]),
+    )
+    return SimpleNamespace(members_=[{"model": [machine], "description": "SVC", "weight": 1.0}])
+
+
+def test_the_report_tells_the_largest_violation_and_the_gap():
+    lines = certificate_lines(model_of(2.0, 10.0))
+    record = Record("classification", "y", "f", 1, 1, 1, certificate=tuple(lines))
+    section = next(one for one in build(record).sections if one.id == "certificate")
+    text = section.parts[0].text
+    assert "the largest violation is 0.0005" in text
+    assert "duality gap is at most 0.2 of the cost" in text
+
+
+@pytest.mark.parametrize(
+    ("gap", "cost", "said"),
+    [
+        (2.0, 10.0, "at most 25.00% above"),  # the best costs at least 8
+        (9.0, 10.0, "nothing is known"),
+        (11.0, 10.0, "nothing is known"),
+        (np.inf, np.inf, "nothing is known"),
+    ],
+)
+def test_how_far_the_cost_is_above_the_best(gap, cost, said):
+    lines = {line["name"]: line["text"] for line in certificate_lines(model_of(gap, cost))}
+    assert said in lines["primal and dual"]
