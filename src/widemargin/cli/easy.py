@@ -117,12 +117,15 @@ def print_plan(plan: Mapping[str, Any], console: Console) -> None:
     print_findings(plan["findings"], console)
     shown = "as long as it takes" if seconds is None else f"about {seconds:.0f} s"
     console.print(
-        f"Nothing was trained. A search on {plan['train_rows']:,} rows would take {shown}.",
+        f"Nothing was trained. A search on {plan['train_rows']:,} rows would take {shown}; "
+        "leave out --dry-run to train.",
         soft_wrap=True,
     )
 
 
 def _print_head(file: str, rows: int, columns: Sequence[Any], console: Console) -> None:
+    from widemargin.report.formats import plural
+
     kinds: dict[str, int] = {}
     for column in columns:
         if column.role in ("input", "left out"):
@@ -130,8 +133,9 @@ def _print_head(file: str, rows: int, columns: Sequence[Any], console: Console) 
     most = sorted(kinds.items(), key=lambda pair: -pair[1])
     shown = ", ".join(f"{count:,} {kind}" for kind, count in most[:MOST_KINDS])
     more = f", {sum(c for _, c in most[MOST_KINDS:]):,} other" if len(most) > MOST_KINDS else ""
+    sizes = f"{rows:,} rows, {plural(sum(kinds.values()), 'column')}"
     console.print(
-        visible(f"{file}: {rows:,} rows, {sum(kinds.values()):,} columns ({shown}{more})"),
+        visible(f"{file}: {sizes} ({shown}{more})"),
         style="bold",
         soft_wrap=True,
     )

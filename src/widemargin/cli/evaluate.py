@@ -63,7 +63,9 @@ def evaluate(
     paths = [model] if compare is None else [model, compare]
     fitted = [_loaded(path) for path in paths]
     target = target or next(filter(None, map(_target_of, fitted)), None)
-    with regular_file(input_path(data)) as file:
+    data = input_path(data)
+    files = files.of(data)
+    with regular_file(data) as file:
         pairs = [_rows(one, file, target, files) for one in fitted]
     found = [
         _evaluated(path, one, X, y) for path, one, (X, y) in zip(paths, fitted, pairs, strict=True)
