@@ -42,3 +42,16 @@ def test_the_report_tells_the_largest_violation_and_the_gap():
 def test_how_far_the_cost_is_above_the_best(gap, cost, said):
     lines = {line["name"]: line["text"] for line in certificate_lines(model_of(gap, cost))}
     assert said in lines["primal and dual"]
+
+
+def test_a_linear_machine_has_a_gap_and_no_violation():
+    model = model_of(0.1, 10.0)
+    del model.members_[0]["model"][0].kkt_violation_
+    (line,) = certificate_lines(model)
+    assert (line["name"], line["values"]["gap"]) == ("primal and dual", 0.1)
+
+
+def test_networks_have_none():
+    network = SimpleNamespace(converged_=True, tol=1e-3)
+    members = [{"model": [network], "description": "mlp", "weight": 1.0}]
+    assert certificate_lines(SimpleNamespace(members_=members)) == []

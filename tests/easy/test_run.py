@@ -1,6 +1,7 @@
 """A run from a file to a model: what is decided, saved, and kept when it is ended early."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -147,6 +148,22 @@ def test_stages_are_told_their_part_of_the_limit(limit, options, monkeypatch):
     run(options(time_limit=limit), clock=clock)
     for seconds, left in told:
         assert 0 < seconds < left
+
+
+def test_the_time_of_a_report_begins_with_the_command(options):
+    outcome = run(options(), clock=Clock(60.0, time.perf_counter() - 3.0))
+    assert outcome.record.seconds["start"] >= 3.0
+    assert sum(outcome.record.seconds.values()) <= outcome.seconds
+
+
+def test_libraries_do_not_speak_for_a_run(options, customers, recwarn):
+    """scikit-learn doubts classes with few rows each; the findings say it in other words."""
+    frame = pd.read_csv(customers).iloc[:60]
+    frame["code"] = np.repeat(np.arange(40), 2)[:60] + np.r_[np.zeros(30), np.arange(30)]
+    frame.to_csv(customers, index=False)
+    outcome = run(options(target="code", task="classification", drop=()))
+    assert [str(one.message) for one in recwarn] == []
+    assert "rare classes" in {finding.kind for finding in outcome.record.findings}
 
 
 # ------------------------------------------------------------------------------------- resuming

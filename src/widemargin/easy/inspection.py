@@ -11,6 +11,7 @@ from scipy import sparse
 
 from widemargin.easy.amounts import amount_among
 from widemargin.easy.data import Data
+from widemargin.easy.quiet import quiet
 from widemargin.easy.table_findings import (
     MANY_MISSING,
     duplicates,
@@ -98,7 +99,8 @@ def inspect(
     findings += time_order(data, columns)
     if data.y is not None and task is not None:
         used = [c for c in columns if c.role == "input" and c.kind != "constant"]
-        findings += leaks(sample, data.y[rows], used, task, deadline)
+        with quiet():
+            findings += leaks(sample, data.y[rows], used, task, deadline)
     findings = grouped(findings)
     levels = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda finding: levels[finding.level])

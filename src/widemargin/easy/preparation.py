@@ -15,6 +15,7 @@ from widemargin.easy.memory import available_bytes, largest_rows
 from widemargin.easy.metric import choose_metric
 from widemargin.easy.models import new_search
 from widemargin.easy.options import DEFAULT_SECONDS, Options
+from widemargin.easy.quiet import quiet
 from widemargin.easy.split import Split, check_rows, make_split
 from widemargin.easy.task import decide_task, prepared
 from widemargin.report.record import Decision, Finding
@@ -62,7 +63,8 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
     decision = decide_task(data.y, options.task)
     task = decision.value.partition(",")[0]
     y = prepared(data.y, task)
-    metric, metric_decision = choose_metric(options.metric, task, y)
+    with quiet():
+        metric, metric_decision = choose_metric(options.metric, task, y)
     new_search(task, options.settings)  # whose parameters are checked before the work begins
     say(f"looking at {len(data.names):,} columns")
     with clock.stage("inspection"):
@@ -75,14 +77,15 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
             "are identifiers or constant; add columns, or use one with --keep"
         )
     data = data.without(left_out) if left_out else data
-    split = make_split(
-        y,
-        task,
-        options.holdout,
-        groups=data.role("group"),
-        times=data.role("time"),
-        all_rows=options.test is not None,
-    )
+    with quiet():
+        split = make_split(
+            y,
+            task,
+            options.holdout,
+            groups=data.role("group"),
+            times=data.role("time"),
+            all_rows=options.test is not None,
+        )
     test = None
     if options.test is not None:
         with clock.stage("reading"):

@@ -26,6 +26,7 @@ from widemargin.easy.notes import (
 from widemargin.easy.options import Options
 from widemargin.easy.preparation import Prepared, Say, prepare
 from widemargin.easy.program import program
+from widemargin.easy.quiet import quiet
 from widemargin.easy.saved import bounded, remember
 from widemargin.easy.stages import Stages
 from widemargin.persistence import save
@@ -99,7 +100,7 @@ class _Run:
 
     def complete(self) -> Outcome:
         """All stages; whatever ends them early, the best model so far is saved."""
-        with interrupt_flag() as flag:
+        with interrupt_flag() as flag, quiet():
             self.interrupted = flag.is_set
             baseline = self._baseline()
             try:
