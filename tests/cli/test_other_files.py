@@ -85,6 +85,11 @@ def test_what_to_do_next(mixed, tmp_path):
     )
     text = run("train", mixed, "--target", "pay", "-o", tmp_path / "m", "--dry-run").stdout
     assert "leave out --dry-run to train" in text
+    text = run("train", mixed, "--target", "pay", "--time-limit", "0.001", "--dry-run").stdout
+    assert "would have no time" in text
+    text = run("train", *MARGIN, mixed, "--target", "pay", "-o", tmp_path / "m").stdout
+    predict = f"To predict: widemargin predict {tmp_path / 'm'} new.csv -o predictions.csv"
+    assert text.splitlines()[-1] == predict
     assert run_json("inspect", mixed)["rows"] == 300
 
 
@@ -92,3 +97,8 @@ def test_a_folder_is_no_data_file(tmp_path):
     assert "is a folder; name one of its files" in fails("inspect", tmp_path)
     (tmp_path / "d.csv").write_text("a,y\n1,u\n")
     assert "d.csv: 1 row, 2 columns" in run("inspect", tmp_path / "d.csv").stdout
+
+
+def test_a_model_that_libsvm_does_not_have(model, tmp_path):
+    line = fails("convert", model, tmp_path / "x.model")
+    assert "LIBSVM's files cannot hold a MarginPerceptron; train with --model svc" in line

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin.tabular.candidates import Candidate
+from widemargin.tabular.evaluation import Evaluator
 from widemargin.tabular.plan import PORTFOLIO, Plan, Rung
 from widemargin.tabular.search import Search
 
@@ -61,3 +62,18 @@ def test_a_short_search_begins_with_what_is_quick():
     metrics = [candidate.metric != "none" for candidate in tried]
     assert metrics == sorted(metrics)
     assert [len(wave) for wave in plan(np.inf).portfolio] == [1, len(PORTFOLIO) - 1]
+
+
+def test_a_limit_that_is_over_at_once_trains_one_candidate():
+    """Others would be trained only to be left out, and with many classes each takes long."""
+    control = SimpleNamespace(
+        reason=lambda: "time_limit", limited=True, left=0.0, fit_ended=lambda: None
+    )
+    evaluator = object.__new__(Evaluator)
+    evaluator.trials, evaluator.control, evaluator.n_jobs = [], control, 1
+    view = SimpleNamespace(train=np.arange(10), prepare=lambda *_: 1, fit=lambda *_: 2)
+    first, other = Candidate(form="steps"), Candidate()
+    assert evaluator.fits([first, other], [view, view]) == [2, 2, None, None]
+    evaluator.trials = [TRIAL]
+    assert evaluator.fits([first, other], [view, view]) == [None] * 4
+    assert evaluator.fits([], [view]) == []
