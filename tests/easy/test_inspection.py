@@ -199,3 +199,11 @@ def test_amounts_that_are_text(tmp_path):
     _, found = looked(pd.DataFrame({"price": prices, "x": X, "y": CLASSES}), tmp_path)
     (finding,) = [finding for finding in found.findings if finding.kind == "numbers as text"]
     assert "such as '$1,000.50', which may be numbers" in finding.text
+
+
+def test_classes_are_written_as_models_know_them(tmp_path):
+    """Integers that a file has as 1.0 and 2.0 are the classes 1 and 2."""
+    y = np.where(np.arange(N) % 100 == 0, 2.0, 1.0)
+    _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)
+    (finding,) = [finding for finding in found.findings if finding.kind == "rare classes"]
+    assert finding.text == "1 of 2 classes have fewer than 5 rows: 2"

@@ -174,7 +174,7 @@ def _rows(
     rows = split.sample(most[why])
     if len(rows) == len(split.train):
         return rows, [], []
-    part = "last" if split.ordered else "random"
+    part = "the last ones" if split.ordered else "drawn at random"
     shown = f"{len(rows):,} of {len(split.train):,} rows"
     remedy = "a longer --time-limit" if why == "the time limit" else "more memory"
     return (
@@ -184,7 +184,7 @@ def _rows(
             Finding(
                 "note",
                 "sample",
-                f"the model is trained on {shown}, the {part} ones, because of {why}",
+                f"the model is trained on {shown}, {part}, because of {why}",
                 "use all rows as they are" if why == "--max-rows" else f"{remedy} uses more rows",
             )
         ],

@@ -11,6 +11,7 @@ from widemargin.easy.leakage import predicts_alone
 from widemargin.report.record import Column, Finding
 from widemargin.tables.arrow import is_text
 from widemargin.tables.formats import require_pandas, require_pyarrow
+from widemargin.tables.values import text_of
 
 __all__ = ["duplicates", "grouped", "leaks", "rare_classes", "time_order"]
 
@@ -47,7 +48,7 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
     target = (str(name),)
     rare = values[counts < TINY_CLASS]
     if len(rare):
-        shown = ", ".join(map(str, rare[:5])) + (", ..." if len(rare) > 5 else "")
+        shown = ", ".join(map(text_of, rare[:5])) + (", ..." if len(rare) > 5 else "")
         return [
             Finding(
                 "warning",
@@ -63,7 +64,7 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
             Finding(
                 "note",
                 "imbalance",
-                f"only {share:.1%} of the rows are of the class {values[counts.argmin()]}",
+                f"only {share:.1%} of the rows are of the class {text_of(values[counts.argmin()])}",
                 "look at its precision and recall, not at the error; --metric balanced_accuracy, "
                 "f1 or average_precision chooses for them",
                 target,
