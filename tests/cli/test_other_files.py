@@ -102,3 +102,11 @@ def test_a_folder_is_no_data_file(tmp_path):
 def test_a_model_that_libsvm_does_not_have(model, tmp_path):
     line = fails("convert", model, tmp_path / "x.model")
     assert "LIBSVM's files cannot hold a MarginPerceptron; train with --model svc" in line
+
+
+def test_classes_that_the_model_does_not_know_are_told(csv, model, tmp_path):
+    frame = pd.read_csv(csv)
+    frame.loc[:5, "y"] = 7
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    text = run("evaluate", model, tmp_path / "d.csv", "--target", "y").stdout
+    assert "warning: 6 rows are of classes that the model does not know: 7" in text

@@ -10,7 +10,7 @@ from widemargin.report.build import build
 from widemargin.report.record import Record
 
 
-def model_of(gap, cost):
+def members_of(gap, cost):
     machine = SimpleNamespace(
         kkt_violation_=np.array([0.0005]),
         converged_=True,
@@ -18,11 +18,11 @@ def model_of(gap, cost):
         duality_gap_=np.array([gap]),
         primal_objective_=np.array([cost]),
     )
-    return SimpleNamespace(members_=[{"model": [machine], "description": "SVC", "weight": 1.0}])
+    return [{"model": [machine], "description": "SVC", "weight": 1.0}]
 
 
 def test_the_report_tells_the_largest_violation_and_the_gap():
-    lines = certificate_lines(model_of(2.0, 10.0))
+    lines = certificate_lines(members_of(2.0, 10.0))
     record = Record("classification", "y", "f", 1, 1, 1, certificate=tuple(lines))
     section = next(one for one in build(record).sections if one.id == "certificate")
     text = section.parts[0].text
@@ -40,18 +40,18 @@ def test_the_report_tells_the_largest_violation_and_the_gap():
     ],
 )
 def test_how_far_the_cost_is_above_the_best(gap, cost, said):
-    lines = {line["name"]: line["text"] for line in certificate_lines(model_of(gap, cost))}
+    lines = {line["name"]: line["text"] for line in certificate_lines(members_of(gap, cost))}
     assert said in lines["primal and dual"]
 
 
 def test_a_linear_machine_has_a_gap_and_no_violation():
-    model = model_of(0.1, 10.0)
-    del model.members_[0]["model"][0].kkt_violation_
-    (line,) = certificate_lines(model)
+    members = members_of(0.1, 10.0)
+    del members[0]["model"][0].kkt_violation_
+    (line,) = certificate_lines(members)
     assert (line["name"], line["values"]["gap"]) == ("primal and dual", 0.1)
 
 
 def test_networks_have_none():
     network = SimpleNamespace(converged_=True, tol=1e-3)
     members = [{"model": [network], "description": "mlp", "weight": 1.0}]
-    assert certificate_lines(SimpleNamespace(members_=members)) == []
+    assert certificate_lines(members) == []

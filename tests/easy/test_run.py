@@ -106,6 +106,11 @@ def test_without_time_for_a_search_the_model_is_the_baseline(options, monkeypatc
         "LinearSVC",
     ]
     assert record_of(load(wanted.output)).stop_reason == "time_limit"
+    assert outcome.record.baseline == {}
+    assert "primal and dual" in {line["name"] for line in outcome.record.certificate}
+    page = wanted.report.read_text("utf-8")
+    assert "The model is the baseline itself, a linear SVM" in page
+    assert "The error of the baseline" not in page
 
 
 def test_a_search_that_fails_leaves_the_baseline(options, monkeypatch):

@@ -320,3 +320,12 @@ def test_a_trial_that_was_repeated_is_told_once():
     section = next(one for one in build(record).sections if one.id == "leaderboard")
     assert section.parts[0].text.startswith("3 trials")
     assert [row[1] for row in section.parts[1].rows] == [100, 50]
+
+
+def test_what_is_cut_is_no_warning():
+    record = large_record()
+    cut = "AUC is the mean of the 100 largest of 200 classes"
+    record = dataclasses.replace(record, evaluation={**record.evaluation, "cuts": [cut]})
+    section = next(one for one in build(record).sections if one.id == "scores")
+    levels = [part.level for part in section.parts if getattr(part, "text", "") == f"{cut}."]
+    assert levels == ["note"]

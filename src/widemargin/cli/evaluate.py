@@ -164,7 +164,9 @@ def _print(paths: list[Path], found: list[dict[str, Any]], test: Any) -> None:
             text += f"; the other {amount(found[1]['metrics'][name]['value'], label.form)}"
         facts[label.many if many else label.label] = text
     print_facts(facts)
-    for reason in first.get("absent", {}).values():
+    for warning in first["notes"]:
+        out.print(visible(f"warning: {warning}"), style="yellow")
+    for reason in (*first["cuts"], *first.get("absent", {}).values()):
         out.print(visible(f"note: {reason}"))
     if "confusion" in first:
         _print_confusion(first["confusion"])

@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.analysis.report import FAILS, HOLDS
 from widemargin.easy.data import Data
 from widemargin.easy.inspection import Inspection
+from widemargin.easy.models import BASELINE
 from widemargin.report.record import Column
 
 __all__ = [
@@ -74,7 +75,7 @@ def facts_of_search(model: Any) -> dict[str, Any]:
         "learning_curve": tuple(
             {"rows": float(rows), "loss": loss} for rows, loss in sorted(best.items())
         ),
-        "certificate": tuple(certificate_lines(model)),
+        "certificate": tuple(certificate_lines(model.members_)),
         "parameters": plain(model.get_params(deep=False)),
         "stop_reason": str(model.stop_reason_),
     }
@@ -83,7 +84,9 @@ def facts_of_search(model: Any) -> dict[str, Any]:
 def facts_of_baseline(model: Any) -> dict[str, Any]:
     """What differs if the model is the baseline."""
     parameters = plain(model[-1].get_params(deep=False))
-    return {"members": (), "certificate": (), "parameters": parameters}
+    member = {"model": model, "description": BASELINE}
+    lines = tuple(certificate_lines([member]))
+    return {"members": (), "certificate": lines, "parameters": parameters}
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,10 +102,10 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def certificate_lines(model: Any) -> list[dict[str, Any]]:
+def certificate_lines(members: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What the machines of an ensemble recorded about their optimality."""
     lines = []
-    for member in model.members_:
+    for member in members:
         machine = member["model"][-1]
         violation = getattr(machine, "kkt_violation_", None)
         gap, cost = (getattr(machine, f"{name}_", None) for name in GAP)

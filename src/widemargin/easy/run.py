@@ -226,7 +226,7 @@ class _Run:
             self.record = replace(
                 self.record,
                 evaluation=found,
-                baseline=base,
+                baseline={} if base is found else base,
                 test_rows=int(found.get("rows", 0)),
                 findings=tuple([*self.findings, *self._judgement(found, base)]),
                 seconds=dict(self.clock.seconds),
@@ -267,7 +267,7 @@ class _Run:
                 "sample",
                 f"the model was measured on {count:,} of {rows:,} held-out rows, because more "
                 "would have taken too long",
-                "widemargin evaluate measures it on all rows of a file",
+                "measure it on all rows of a file with: widemargin evaluate",
             )
         )
 
