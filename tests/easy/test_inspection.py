@@ -162,3 +162,48 @@ def test_a_target_that_is_not_named(tmp_path):
         read(Options(tmp_path / "d.csv", tmp_path / "m"))
     data = read(Options(tmp_path / "d.csv", tmp_path / "m"), need_target=False)
     assert data.names == ["x", "Label", "z"]
+
+
+def test_missing_values_are_those_of_the_rows_that_are_used(tmp_path):
+    """Rows without a target neither count nor make a share larger than the whole."""
+    y = CLASSES.astype(object)
+    y[: N // 2] = None
+    gaps = np.where(np.arange(N) % 4 == 0, X, np.nan)
+    full = np.where(np.arange(N) < N // 2, np.nan, 7.0)
+    _, found = looked(pd.DataFrame({"gaps": gaps, "full": full, "y": y}), tmp_path)
+    columns = {column.name: column for column in found.columns}
+    assert columns["gaps"].missing == 75
+    assert columns["full"].kind == "constant"
+    (finding,) = [finding for finding in found.findings if finding.kind == "missing"]
+    assert finding.text == "gaps is missing in 75% of the rows"
+
+
+def test_duplicates_of_a_sample_are_called_so(tmp_path):
+    rows = 30_000
+    frame = pd.DataFrame({"x": np.arange(rows) % 100, "y": np.arange(rows) % 2})
+    _, found = looked(frame, tmp_path)
+    (finding,) = [finding for finding in found.findings if finding.kind == "duplicates"]
+    assert "of a sample of 20,000 rows have the same inputs" in finding.text
+
+
+def test_columns_without_names_are_not_left_out(tmp_path):
+    """A model of a matrix takes all of its columns, so a report must not say otherwise."""
+    np.savez(tmp_path / "d.npz", X=np.c_[np.arange(N), X], y=np.arange(N) % 2)
+    found = inspect(read(Options(tmp_path / "d.npz", tmp_path / "m")), "classification")
+    assert [column.role for column in found.columns] == ["input", "input"]
+    assert found.left_out == []
+
+
+def test_amounts_that_are_text(tmp_path):
+    prices = [f"$1,{i % 90:03d}.50" for i in range(N)]
+    _, found = looked(pd.DataFrame({"price": prices, "x": X, "y": CLASSES}), tmp_path)
+    (finding,) = [finding for finding in found.findings if finding.kind == "numbers as text"]
+    assert "such as '$1,000.50', which may be numbers" in finding.text
+
+
+def test_classes_are_written_as_models_know_them(tmp_path):
+    """Integers that a file has as 1.0 and 2.0 are the classes 1 and 2."""
+    y = np.where(np.arange(N) % 100 == 0, 2.0, 1.0)
+    _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)
+    (finding,) = [finding for finding in found.findings if finding.kind == "rare classes"]
+    assert finding.text == "1 of 2 classes have fewer than 5 rows: 2"

@@ -1,6 +1,7 @@
 """A run from a file to a model: what is decided, saved, and kept when it is ended early."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,14 @@ from widemargin import load
 from widemargin.easy import run as module
 from widemargin.easy.clock import Clock
 from widemargin.easy.run import run
-from widemargin.easy.saved import MOST_CHARACTERS, RECORD_ATTRIBUTE, record_of, remember
+from widemargin.easy.saved import (
+    MOST_CHARACTERS,
+    RECORD_ATTRIBUTE,
+    bounded,
+    record_of,
+    remember,
+)
+from widemargin.report import render_html
 from widemargin.report.record import Record
 
 pd = pytest.importorskip("pandas")
@@ -98,6 +106,11 @@ def test_without_time_for_a_search_the_model_is_the_baseline(options, monkeypatc
         "LinearSVC",
     ]
     assert record_of(load(wanted.output)).stop_reason == "time_limit"
+    assert outcome.record.baseline == {}
+    assert "primal and dual" in {line["name"] for line in outcome.record.certificate}
+    page = wanted.report.read_text("utf-8")
+    assert "The model is the baseline itself, a linear SVM" in page
+    assert "The error of the baseline" not in page
 
 
 def test_a_search_that_fails_leaves_the_baseline(options, monkeypatch):
@@ -140,6 +153,22 @@ def test_stages_are_told_their_part_of_the_limit(limit, options, monkeypatch):
     run(options(time_limit=limit), clock=clock)
     for seconds, left in told:
         assert 0 < seconds < left
+
+
+def test_the_time_of_a_report_begins_with_the_command(options):
+    outcome = run(options(), clock=Clock(60.0, time.perf_counter() - 3.0))
+    assert outcome.record.seconds["start"] >= 3.0
+    assert sum(outcome.record.seconds.values()) <= outcome.seconds
+
+
+def test_libraries_do_not_speak_for_a_run(options, customers, recwarn):
+    """scikit-learn doubts classes with few rows each; the findings say it in other words."""
+    frame = pd.read_csv(customers).iloc[:60]
+    frame["code"] = np.repeat(np.arange(40), 2)[:60] + np.r_[np.zeros(30), np.arange(30)]
+    frame.to_csv(customers, index=False)
+    outcome = run(options(target="code", task="classification", drop=()))
+    assert [str(one.message) for one in recwarn] == []
+    assert "rare classes" in {finding.kind for finding in outcome.record.findings}
 
 
 # ------------------------------------------------------------------------------------- resuming
@@ -200,3 +229,20 @@ def load_free():
     from widemargin import Perceptron
 
     return Perceptron().fit(np.eye(2), [0, 1])
+
+
+def test_numbers_that_json_lacks_do_not_end_a_run():
+    """A trial that was cut off has an infinite loss, and so has a search without any other."""
+    trials = ({"model": "x", "rows": 10, "loss": np.inf},)
+    curve = ({"rows": 10.0, "loss": float("nan")},)
+    loss = {"name": "log loss", "value": np.inf, "constant": 1.0}
+    record = Record(
+        "classification", "y", "f", 1, 1, 1, leaderboard=trials, learning_curve=curve, loss=loss
+    )
+    model = load_free()
+    remember(model, record)
+    found = record_of(model)
+    assert found.leaderboard[0]["loss"] is None
+    assert (found.loss["value"], found.learning_curve[0]["loss"]) == (None, None)
+    assert bounded(replace(found, leaderboard=found.leaderboard * 1000)).leaderboard
+    assert "Would more rows help?" in render_html(found)

@@ -290,7 +290,7 @@ def test_many_classes_are_cut_and_counted():
     assert (len(confusion["classes"]), confusion["others"]) == (20, 280)
     assert np.sum(confusion["counts"]) == 3000
     assert len(found["roc"]) + found["curves_left_out"] == len(set(y))
-    assert found["notes"] == [f"AUC is the mean of the 100 largest of {len(set(y))} classes"]
+    assert found["cuts"] == [f"AUC is the mean of the 100 largest of {len(set(y))} classes"]
     assert len(json.dumps(found)) < 150_000
 
 

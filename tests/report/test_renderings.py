@@ -311,3 +311,21 @@ def test_colours_have_enough_contrast(mode):
             assert contrast(colours[name], colours[behind]) >= 4.5, (name, behind)
     for name in (f"s{k}" for k in range(6)):
         assert contrast(colours[name], colours["back"]) >= 3, name
+
+
+def test_a_trial_that_was_repeated_is_told_once():
+    trial = {"model": "SVC", "rows": 100, "folds": 1, "loss": 0.25, "seconds": 1.0}
+    trials = (trial, {**trial, "seconds": 2.0}, {**trial, "rows": 50})
+    record = Record("classification", "y", "f", 200, 100, 100, leaderboard=trials)
+    section = next(one for one in build(record).sections if one.id == "leaderboard")
+    assert section.parts[0].text.startswith("3 trials")
+    assert [row[1] for row in section.parts[1].rows] == [100, 50]
+
+
+def test_what_is_cut_is_no_warning():
+    record = large_record()
+    cut = "AUC is the mean of the 100 largest of 200 classes"
+    record = dataclasses.replace(record, evaluation={**record.evaluation, "cuts": [cut]})
+    section = next(one for one in build(record).sections if one.id == "scores")
+    levels = [part.level for part in section.parts if getattr(part, "text", "") == f"{cut}."]
+    assert levels == ["note"]

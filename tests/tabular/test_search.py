@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin.tabular.candidates import Candidate
+from widemargin.tabular.evaluation import Evaluator
 from widemargin.tabular.plan import PORTFOLIO, Plan, Rung
 from widemargin.tabular.search import Search
 
@@ -127,3 +128,18 @@ def test_one_that_predicts_quickly_enough_is_promoted():
         evaluator = Recorder(np.inf, lambda c, rows: 0.0)
         Search(evaluator, folds, plan, bound)._promoted(plan.rungs[0], before)
         assert {candidate for candidate, _ in evaluator.fits} == expected
+
+
+def test_a_limit_that_is_over_at_once_trains_one_candidate():
+    """Others would be trained only to be left out, and with many classes each takes long."""
+    control = SimpleNamespace(
+        reason=lambda: "time_limit", limited=True, left=0.0, fit_ended=lambda: None
+    )
+    evaluator = object.__new__(Evaluator)
+    evaluator.trials, evaluator.control, evaluator.n_jobs = [], control, 1
+    view = SimpleNamespace(train=np.arange(10), prepare=lambda *_: 1, fit=lambda *_: 2)
+    first, other = Candidate(form="steps"), Candidate()
+    assert evaluator.fits([first, other], [view, view]) == [2, 2, None, None]
+    evaluator.trials = [TRIAL]
+    assert evaluator.fits([first, other], [view, view]) == [None] * 4
+    assert evaluator.fits([], [view]) == []

@@ -28,7 +28,7 @@ INTERRUPTED_EXIT_CODE = 130  # what shells report for a program that Ctrl-C ende
 # Arguments of Python functions that are options of the same name here.
 OPTION_ARGUMENTS = {
     *("target", "format", "index_base", "n_features", "separator", "encoding", "decimal"),
-    *("task", "metric"),
+    *("task", "metric", "groups", "time_column", "drop", "keep", "text"),
     *("classes", "statistics", "chunk_rows", "checkpoint", "resume", "epochs"),
 }
 

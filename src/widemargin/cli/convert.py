@@ -37,7 +37,7 @@ def convert(
     LIBSVM's files hold SVC, NuSVC, SVR, NuSVR and OneClassSVM without scaling (train with --set
     scaling=none) on tables of numbers.
     """
-    from widemargin.persistence import load, load_libsvm, save, save_libsvm
+    from widemargin.persistence import load, load_libsvm, save
 
     check_output(output, model)
     suffix = output.suffix.lower()
@@ -54,7 +54,7 @@ def convert(
     if suffix in SAFETENSORS:
         save(fitted, output)
     else:
-        save_libsvm(fitted, output)
+        _save_libsvm(fitted, output)
     last = fitted[-1] if hasattr(fitted, "steps") else fitted
     facts = {
         "model": type(last).__name__,
@@ -66,3 +66,15 @@ def convert(
         print_json(facts)
     else:
         print_facts(facts)
+
+
+def _save_libsvm(fitted: Any, output: Path) -> None:
+    from widemargin.persistence import save_libsvm
+
+    try:
+        save_libsvm(fitted, output)
+    except TypeError as error:  # of other models, which have no such file
+        raise ValueError(
+            f"LIBSVM's files cannot hold a {type(fitted).__name__}; train with --model svc, "
+            "nu-svc, svr or nu-svr and --set scaling=none on a table of numbers"
+        ) from error

@@ -63,7 +63,8 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
 
     text, dates, record = text_columns(model), set(date_columns(model)), record_of(model)
     order = [column.name for column in record.columns] if record else []
-    known = order or [str(name) for name in getattr(model, "feature_names_in_", ())]
+    trained = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    known, columns = order or trained, _read_columns(model, text, order, trained)
 
     def inputs(path: Path, target: str | None, files: FileOptions) -> tuple[Any, Any]:
         base = files.index_base
@@ -73,6 +74,7 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
             target=target,
             text_columns=text,
             known=known,
+            columns=columns,
             n_features=getattr(model, "n_features_in_", None),
             **replace(files, index_base=base).arguments(),
         )
@@ -85,10 +87,26 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
     return inputs
 
 
+def _read_columns(
+    model: Any, text: list[str] | None, order: list[str], trained: list[str]
+) -> list[str] | None:
+    """The columns that the model looks at; None: all, if columns are known by their places."""
+    from widemargin.tables.models import needed_columns
+
+    if not trained or (order and order == _bare_names(len(order))):
+        return None
+    return trained if text is None else needed_columns(model)
+
+
+def _bare_names(count: int) -> list[str]:
+    """What columns of a file without a header are called."""
+    return [f"c{i}" for i in range(count)]
+
+
 def _without_target(table: Any, order: list[str], target: str) -> Any:
     """Columns of a file without header and target get the names that they had in training."""
     inputs = [name for name in order if name != target]
-    bare = [f"c{i}" for i in range(len(order))]
+    bare = _bare_names(len(order))
     if order != bare or list(table.feature_names) != bare[:-1] or table.y is not None:
         return table
     return replace(table, feature_names=tuple(inputs), X=_renamed(table.X, inputs))
@@ -120,7 +138,7 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None, dates: 
     from widemargin.tables.models import needed_columns
 
     trained = list(getattr(model, "feature_names_in_", ()))
-    if not trained or not table.feature_names:
+    if not trained or not (table.feature_names or table.others):
         if hasattr(table.X, "iloc") and text is None:
             raise DataFileError(
                 f"{path}: has text or missing values; the model was trained on numbers only"
@@ -131,7 +149,8 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None, dates: 
     needed = set(trained if text is None else needed_columns(model))
     if absent := [name for name in trained if name in needed and name not in frame.columns]:
         raise DataFileError(
-            f"{path}: lacks {_columns(absent)} of the model; the file has {_columns(frame.columns)}"
+            f"{path}: lacks {_columns(absent)} of the model; the file has "
+            f"{_columns([*frame.columns, *table.others])}"
         )
     numbers = [name for name in present if name in needed and name not in (text or ())]
     words = [name for name in numbers if frame[name].dtype.kind not in "fiu" and name not in dates]

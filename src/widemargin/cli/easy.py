@@ -115,14 +115,19 @@ def print_plan(plan: Mapping[str, Any], console: Console) -> None:
     _print_head(plan["file"], plan["rows"], plan["columns"], console)
     print_decisions(plan["decisions"], console)
     print_findings(plan["findings"], console)
-    shown = "as long as it takes" if seconds is None else f"about {seconds:.0f} s"
+    shown = "would take as long as it takes"
+    if seconds is not None:
+        shown = f"would take about {seconds:.0f} s" if seconds else "would have no time"
     console.print(
-        f"Nothing was trained. A search on {plan['train_rows']:,} rows would take {shown}.",
+        f"Nothing was trained. A search on {plan['train_rows']:,} rows {shown}; "
+        "leave out --dry-run to train.",
         soft_wrap=True,
     )
 
 
 def _print_head(file: str, rows: int, columns: Sequence[Any], console: Console) -> None:
+    from widemargin.report.formats import plural
+
     kinds: dict[str, int] = {}
     for column in columns:
         if column.role in ("input", "left out"):
@@ -130,8 +135,9 @@ def _print_head(file: str, rows: int, columns: Sequence[Any], console: Console) 
     most = sorted(kinds.items(), key=lambda pair: -pair[1])
     shown = ", ".join(f"{count:,} {kind}" for kind, count in most[:MOST_KINDS])
     more = f", {sum(c for _, c in most[MOST_KINDS:]):,} other" if len(most) > MOST_KINDS else ""
+    sizes = f"{rows:,} rows, {plural(sum(kinds.values()), 'column')}"
     console.print(
-        visible(f"{file}: {rows:,} rows, {sum(kinds.values()):,} columns ({shown}{more})"),
+        visible(f"{file}: {sizes} ({shown}{more})"),
         style="bold",
         soft_wrap=True,
     )
@@ -173,10 +179,15 @@ def print_outcome(outcome: Any, options: Any, console: Console) -> None:
         },
         console=console,
     )
-    if is_stream(options.output):
+    print_next(options.output, options.data, console)
+
+
+def print_next(model: Path, data: Path, console: Console) -> None:
+    """How to use a model that was just saved."""
+    if is_stream(model):
         return
     console.print()
-    command = ["widemargin", "predict", str(options.output), f"new{_data_suffix(options.data)}"]
+    command = ["widemargin", "predict", str(model), f"new{_data_suffix(data)}"]
     console.print(
         "To predict:", visible(shlex.join([*command, "-o", "predictions.csv"])), soft_wrap=True
     )

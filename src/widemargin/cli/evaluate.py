@@ -63,7 +63,9 @@ def evaluate(
     paths = [model] if compare is None else [model, compare]
     fitted = [_loaded(path) for path in paths]
     target = target or next(filter(None, map(_target_of, fitted)), None)
-    with regular_file(input_path(data)) as file:
+    data = input_path(data)
+    files = files.of(data)
+    with regular_file(data) as file:
         pairs = [_rows(one, file, target, files) for one in fitted]
     found = [
         _evaluated(path, one, X, y) for path, one, (X, y) in zip(paths, fitted, pairs, strict=True)
@@ -162,7 +164,9 @@ def _print(paths: list[Path], found: list[dict[str, Any]], test: Any) -> None:
             text += f"; the other {amount(found[1]['metrics'][name]['value'], label.form)}"
         facts[label.many if many else label.label] = text
     print_facts(facts)
-    for reason in first.get("absent", {}).values():
+    for warning in first["notes"]:
+        out.print(visible(f"warning: {warning}"), style="yellow")
+    for reason in (*first["cuts"], *first.get("absent", {}).values()):
         out.print(visible(f"note: {reason}"))
     if "confusion" in first:
         _print_confusion(first["confusion"])

@@ -1,10 +1,12 @@
 """Options that say how data files are read, shared by all commands."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
+
+from widemargin._runtime.files import is_stream
 
 PANEL = "Reading files"
 FORMATS = ".csv, .tsv, .parquet, .arrow, .svm or .npz"
@@ -97,6 +99,10 @@ class FileOptions:
     encoding: str | None = None
     decimal: str | None = None
     index_base: int | None = None
+
+    def of(self, path: Path) -> Self:
+        """The same options, with the format of standard input, which has no suffix."""
+        return replace(self, format="csv") if is_stream(path) and self.format is None else self
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `read_table`."""

@@ -1,14 +1,16 @@
 """`widemargin inspect`: what a data file holds, and what to look at before training."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from widemargin._runtime.files import is_stream
 from widemargin._runtime.text import visible
 from widemargin.cli.config import ConfigOption
 from widemargin.cli.console import JsonOption, input_path, out, print_json
-from widemargin.cli.easy import print_findings
+from widemargin.cli.easy import default_output, print_findings
 from widemargin.cli.experiments import table_of
 from widemargin.cli.files import (
     DataArgument,
@@ -87,13 +89,20 @@ def inspect(
         )
     else:
         _print(path.name, rows, decision, found)
+        if not is_stream(path):
+            command = replace(options, output=default_output(path)).command()
+            asked = " --target COLUMN" if rows.target is None else ""
+            out.print(visible(f"Next: {command}{asked}"), soft_wrap=True)
     if strict and warned:
         raise typer.Exit(1)
 
 
 def _print(name: str, data: Any, decision: Any, found: Any) -> None:
+    from widemargin.report.formats import plural
+
     columns = len(data.order)
-    out.print(visible(f"{name}: {data.rows:,} rows, {columns:,} columns"), style="bold")
+    sizes = f"{plural(data.rows, 'row')}, {plural(columns, 'column')}"
+    out.print(visible(f"{name}: {sizes}"), style="bold")
     table = table_of("", ["column", "kind", "note"], "missing", "levels")
     for column in found.columns[:MOST_COLUMNS]:
         table.add_row(

@@ -1,13 +1,11 @@
 """`widemargin predict`: from a model file and a data file to a file of predictions."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from widemargin._runtime.files import is_stream
 from widemargin.cli.config import ConfigOption
 from widemargin.cli.console import (
     JsonOption,
@@ -97,14 +95,17 @@ def predict(
     check_output(output, model, data)
     fitted = predictor(model, load(model))
     files = FileOptions(format, separator, header, encoding, decimal, index_base)
-    if is_stream(data) and format is None:
-        files = replace(files, format="csv")
+    files = files.of(data)
     with regular_file(data) as file:
         X, y = reader_for(fitted)(file, target, files)
         columns = _originals(fitted, file, files) if keep_columns else {}
     found = _predictions(fitted, X, model)
     found |= _probabilities(fitted, X, model) if probabilities else {}
-    found |= _intervals(fitted, X, model, coverage or COVERAGE) if intervals else {}
+    found |= (
+        _intervals(fitted, X, model, COVERAGE if coverage is None else coverage)
+        if intervals
+        else {}
+    )
     found |= _scores(fitted, X, model) if scores else {}
     if twice := [name for name in found if name in columns]:
         raise ValueError(

@@ -1,5 +1,6 @@
 """`widemargin train`: from a data file to a model file."""
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated
@@ -191,8 +192,9 @@ def train(
     streaming = Streaming(epochs, classes, statistics, chunk_rows, checkpoint, resume)
     files = FileOptions(format, separator, header, encoding, decimal, index_base)
     data = [input_path(path) for path in data]
-    if time_limit is not None and time_limit < 0:
-        raise ValueError(f"--time-limit {time_limit:g} is negative; use seconds, or 0 for no limit")
+    if time_limit is not None and not 0 <= time_limit < math.inf:
+        what = "is negative" if time_limit < 0 else "is no number of seconds"
+        raise ValueError(f"--time-limit {time_limit:g} {what}; use seconds, or 0 for no limit")
     output, console = output_path(output or default_output(data[0]), json)
     test = None if test is None else input_path(test)
     check_output(output, *data, test)

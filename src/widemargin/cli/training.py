@@ -7,7 +7,14 @@ from typing import Any
 import typer
 
 from widemargin.cli.console import INTERRUPTED_EXIT_CODE, check_output, print_json, say
-from widemargin.cli.easy import plan_of, print_outcome, print_plan, report_beside, stages
+from widemargin.cli.easy import (
+    plan_of,
+    print_next,
+    print_outcome,
+    print_plan,
+    report_beside,
+    stages,
+)
 from widemargin.cli.files import FileOptions
 from widemargin.cli.named import INTERRUPTED, train_on_table
 from widemargin.cli.settings import make_model, parsed
@@ -174,6 +181,7 @@ class Training:
             print_json(summary)
         elif not self.quiet:
             print_summary(summary, self.console)
+            print_next(self.output, self.data[0], self.console)
         if interrupted:
             self.interrupted("")
 

@@ -31,6 +31,8 @@ class Clock:
         self.limit = np.inf if limit is None else float(limit)
         self.started = time.perf_counter() if started is None else started
         self.seconds: dict[str, float] = {}  # of each stage that has ended
+        if started is not None:
+            self.seconds["start"] = time.perf_counter() - started
 
     @property
     def elapsed(self) -> float:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from widemargin._typing import IntArray
 from widemargin.easy.memory import GROWTH, check_readable, readable_rows
 from widemargin.easy.options import Options
 from widemargin.report.record import Finding
-from widemargin.tables.arrow import features, is_text, target_array
+from widemargin.tables.arrow import check_finite, features, is_text, target_array
 from widemargin.tables.dialect import Dialect
 from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import (
@@ -25,10 +26,11 @@ from widemargin.tables.formats import (
 from widemargin.tables.numbers import read_npz, read_svmlight
 from widemargin.tables.raw import RawTable, Reading, read_raw
 from widemargin.tables.readers import check_names
-from widemargin.tables.table import Table, find_column
+from widemargin.tables.table import Table, find_column, no_column
 
 __all__ = ["Data", "read"]
 
+ROWS_AT_A_TIME = 10_000  # of a matrix that is checked
 LIKELY_TARGETS = ("target", "label", "class", "y", "outcome", "response")
 
 
@@ -58,6 +60,10 @@ class Data:
         The names of all columns of the file.
     codes : tuple of str
         Columns whose numbers are codes of categories.
+    kept : tuple of str
+        Columns that are inputs although they look like identifiers.
+    dropped : tuple of str
+        Columns that are left out because the options say so.
     """
 
     path: Path
@@ -70,6 +76,8 @@ class Data:
     special: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     codes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     dialect: Dialect | None = None
     index_base: int | None = None
     named: bool = True
@@ -113,8 +121,8 @@ class Data:
         return values if self.present is None else values[self.present]
 
 
-def read(options: Options, *, need_target: bool = True) -> Data:
-    """The rows of the data file.
+def read(options: Options, *, need_target: bool = True, only: Sequence[str] | None = None) -> Data:
+    """The rows of the data file; with `only`, these inputs, as far as the file has them.
 
     Raises
     ------
@@ -128,15 +136,20 @@ def read(options: Options, *, need_target: bool = True) -> Data:
             check_readable(file, kind)
         if kind == "svmlight":
             table = read_svmlight(file, options.target, options.n_features, options.index_base)
-            return _of_matrix(table, path, need_target)
+            return _of_matrix(table, options, need_target)
         if kind == "npz":
-            return _of_matrix(read_npz(file, options.target), path, need_target)
+            return _of_matrix(read_npz(file, options.target), options, need_target)
         few = None
         if kind in ("csv", "tsv"):
             few = readable_rows(file, file.suffix.lower() in COMPRESSED)
         wanted = [options.target, options.groups, options.time_column, *options.drop]
         known = [*options.reading.known, *(name for name in wanted if name is not None)]
-        reading = replace(options.reading, known=known, rows=few)
+        reading = replace(
+            options.reading,
+            known=known,
+            rows=few,
+            wanted=lambda names: _wanted(names, options, only),
+        )
         if options.text and not reading.text:
             reading = replace(reading, text=options.text)
         raw = read_raw(file, kind, reading)
@@ -154,11 +167,44 @@ def _too_large(raw: RawTable) -> Finding:
     )
 
 
-def _of_matrix(table: Table, path: Path, need_target: bool) -> Data:
+def _wanted(names: list[str], options: Options, only: Sequence[str] | None) -> set[int]:
+    """The places of the columns that have a role; those of `drop` may hold anything."""
+    places = {find_column(names, name, options.data) for name in options.drop}
+    roles = set()
+    for option in ("target", "groups", "time_column"):
+        if (name := getattr(options, option)) is None:
+            continue
+        roles.add(find_column(names, name, options.data))
+        if not roles.isdisjoint(places):
+            raise DataFileError(
+                f"{options.data}: column {name!r} is dropped, but it is also named by ",
+                Argument(option),
+                "; leave out one of them",
+            )
+    if only is not None:
+        return roles | {i for i, name in enumerate(names) if name in set(only)}
+    return set(range(len(names))) - places
+
+
+def _of_matrix(table: Table, options: Options, need_target: bool) -> Data:
+    path = options.data
     if table.y is None and need_target:
         raise DataFileError(f"{path}: holds no target; add an array 'y' with one value per row")
+    given = {
+        "groups": options.groups,
+        "time_column": options.time_column,
+        "text": options.text,
+        **({} if table.feature_names else {"drop": options.drop, "keep": options.keep}),
+    }
+    if used := [option for option, value in given.items() if value]:
+        raise DataFileError(
+            f"{path}: its columns have no names or types, which is needed for ",
+            Argument(used[0]),
+            "; leave it out, or write the table as CSV or Parquet",
+        )
+    _check_finite_matrix(table.X, path)
     names = list(table.feature_names) or [f"column {i}" for i in range(table.X.shape[1])]
-    return Data(
+    data = Data(
         path,
         names,
         matrix=table.X,
@@ -167,7 +213,24 @@ def _of_matrix(table: Table, path: Path, need_target: bool) -> Data:
         order=names,
         index_base=table.index_base,
         named=bool(table.feature_names),
+        kept=tuple(names[find_column(names, name, path)] for name in options.keep),
+        dropped=tuple(names[find_column(names, name, path)] for name in options.drop),
     )
+    return data.without(data.dropped) if data.dropped else data
+
+
+def _check_finite_matrix(X: Any, path: Path) -> None:
+    """Refuse infinite numbers, which no model takes; a block of rows at a time."""
+    numbers = X.data if sparse.issparse(X) else X
+    for start in range(0, len(numbers), ROWS_AT_A_TIME):
+        infinite = np.argwhere(np.isinf(numbers[start : start + ROWS_AT_A_TIME]))
+        if not len(infinite):
+            continue
+        place = start + int(infinite[0][0])
+        row = int(np.searchsorted(X.indptr, place, side="right") - 1) if X is not numbers else place
+        raise DataFileError(
+            f"{path}: holds an infinite number, first in data row {row + 1}; replace such numbers"
+        )
 
 
 def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
@@ -189,17 +252,22 @@ def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
             if place in places.values():
                 raise DataFileError(f"{path}: column {name!r} cannot have two roles; name another")
             places[role] = place
-    for name in (*options.drop, *options.keep, *options.text):
-        find_column(raw.names, name, path)
-    inputs = [i for i in range(len(raw.names)) if i not in places.values()]
+    if unknown := [name for name in options.text if name not in raw.names]:
+        raise no_column(raw.names, unknown[0], path)
+    columns = raw.columns
+    inputs = [i for i, c in enumerate(columns) if c is not None and i not in places.values()]
     if not inputs:
         raise DataFileError(f"{path}: has no column besides the target; add the inputs")
+    for i in inputs:
+        check_finite(columns[i], f"{path}: column {raw.names[i]!r}")
     data = Data(
         path,
         [raw.names[i] for i in inputs],
-        columns=[raw.columns[i] for i in inputs],
+        columns=[columns[i] for i in inputs],
         order=list(raw.names),
         codes=tuple(name for name in raw.names if name in options.text),
+        kept=tuple(raw.names[find_column(raw.names, name, path)] for name in options.keep),
+        dropped=tuple(n for n, c in zip(raw.names, columns, strict=True) if c is None),
         findings=tuple(findings),
         dialect=raw.dialect,
         special={
@@ -257,6 +325,7 @@ def _with_target(data: Data, raw: RawTable, place: int) -> Data:
     present = np.flatnonzero(~missing.to_numpy()) if count else None
     if count:
         column = column.filter(pa.compute.invert(missing))
+    check_finite(column, f"{data.path}: the target {name!r}")
     y = target_array(column, f"{data.path}: column {name!r}")
     findings = list(data.findings)
     if count:
@@ -265,7 +334,8 @@ def _with_target(data: Data, raw: RawTable, place: int) -> Data:
                 "warning",
                 "missing target",
                 f"the target is missing in {count:,} of {len(missing):,} rows; they were left out",
-                "fill in the target if it is known",
+                "fill in the target if it is known; if a word such as NA is one of its classes, "
+                "write it in another way",
                 (name,),
             )
         )
@@ -292,7 +362,8 @@ def read_like(data: Data, options: Options, path: Path, inputs: Sequence[str]) -
             keep=(),
             text=data.codes,
             reading=Reading(known=data.order, text=text, dates=True, mostly=True),
-        )
+        ),
+        only=inputs,
     )
     if absent := [name for name in inputs if name not in found.names]:
         raise DataFileError(

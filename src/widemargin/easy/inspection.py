@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from widemargin.easy.amounts import amount_among
 from widemargin.easy.data import Data
+from widemargin.easy.quiet import quiet
 from widemargin.easy.table_findings import (
     MANY_MISSING,
     duplicates,
@@ -28,7 +30,7 @@ __all__ = ["Inspection", "inspect"]
 SAMPLE_ROWS = 20_000
 MOST_COLUMNS = 2_000  # that are examined one by one
 HARDLY_REPEATS = 0.5  # different texts, relative to the rows
-NEARLY_NUMBERS = 0.9
+MOSTLY_NUMBERS = 0.5
 ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rowid|row)($|[_\W\d])|Id$|ID$|^unnamed")
 LOOKS_LIKE_DATE = re.compile(r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}.*")
 
@@ -93,11 +95,12 @@ def inspect(
                 "leave columns out with --drop",
             )
         )
-    findings += duplicates(sample, None if data.y is None else data.y[rows])
+    findings += duplicates(sample, None if data.y is None else data.y[rows], data.rows)
     findings += time_order(data, columns)
     if data.y is not None and task is not None:
         used = [c for c in columns if c.role == "input" and c.kind != "constant"]
-        findings += leaks(sample, data.y[rows], used, task, deadline)
+        with quiet():
+            findings += leaks(sample, data.y[rows], used, task, deadline)
     findings = grouped(findings)
     levels = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda finding: levels[finding.level])
@@ -139,6 +142,17 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
         return Column(name, kind, missing, levels, "left out", what), [finding]
     kind = kind_of(open_table(values.to_frame()).column(0))
     text = kind == "category"
+    if text and (amount := amount_among(present)) is not None:
+        findings.append(
+            Finding(
+                "warning",
+                "numbers as text",
+                f"{name} holds text such as {amount!r}, which may be numbers with a unit or with "
+                "signs between thousands; it is not taken for numbers",
+                "write plain numbers, such as 1234.5, and the unit in the name of the column",
+                (name,),
+            )
+        )
     if missing > MANY_MISSING * data.rows:
         findings.append(
             Finding(
@@ -149,7 +163,8 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
                 (name,),
             )
         )
-    if _is_identifier(name, present, kind, levels, count):
+    # A model of columns without names takes all of them.
+    if data.named and _is_identifier(name, present, kind, levels, count):
         findings.append(
             Finding(
                 "note",
@@ -169,13 +184,15 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
 
 
 def _missing(data: Data, name: str, values: Any) -> int:
-    """Missing values in all rows; of files without columns, in the sample, scaled up."""
+    """Missing values in the rows that are used; without columns, in the sample, scaled up."""
     if data.columns is None:
         return round(float(values.isna().mean()) * data.rows)
-    column = data.columns[data.names.index(name)]
+    column, pa = data.columns[data.names.index(name)], require_pyarrow()
+    if data.present is not None:
+        column = column.take(pa.array(data.present))
     found = int(column.null_count)
-    if str(column.type) in ("float", "double"):
-        compute = require_pyarrow().compute
+    if pa.types.is_floating(column.type):
+        compute = pa.compute
         found = int(compute.sum(compute.is_null(column, nan_is_null=True)).as_py() or 0)
     return found
 
@@ -198,13 +215,13 @@ def _is_identifier(name: str, present: Any, kind: str, levels: int, count: int) 
 def _text_notes(name: str, present: Any, levels: int, count: int) -> tuple[str, list[Finding]]:
     words = [str(word) for word in present.iloc[:2000]]
     share = np.mean([_is_number(word) for word in words])
-    if NEARLY_NUMBERS < share < 1:  # with --text, codes of categories are all numbers
+    if MOSTLY_NUMBERS < share < 1:  # with --text, codes of categories are all numbers
         odd = next(word for word in words if not _is_number(word))
         finding = Finding(
             "warning",
             "mixed types",
-            f"{name} is taken for categories because of values such as {odd!r}, although nearly "
-            "all of its values are numbers",
+            f"{name} is taken for categories because of values such as {odd!r}, although most of "
+            "its values are numbers",
             "replace these values by numbers, or leave them empty",
             (name,),
         )

@@ -1,17 +1,15 @@
 """The models of a run: a baseline within seconds, and the tabular model."""
 
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from widemargin._typing import IntArray
+from widemargin.easy.quiet import quiet
 from widemargin.linear_svm import LinearSVC, LinearSVR
 from widemargin.tables import TableEncoder
 from widemargin.tabular import TabularClassifier, TabularRegressor
@@ -24,15 +22,6 @@ BASELINE_TOLERANCE = 1e-2
 FIRST_PART, GROWTH = 500, 2  # of held-out rows that are predicted at a time
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """What fits warn of is said by the run in its own words."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", UserWarning)
-        yield
-
-
 def fit_baseline(X: Any, y: np.ndarray, task: str, seconds: float) -> Pipeline:
     """A linear machine, trained for at most so many seconds."""
     options: dict[str, Any] = {"scaling": "standard", "tol": BASELINE_TOLERANCE, "random_state": 0}
@@ -41,7 +30,7 @@ def fit_baseline(X: Any, y: np.ndarray, task: str, seconds: float) -> Pipeline:
         scale = float(np.std(y)) or 1.0
         options |= {"epsilon": 0.1 * scale, "C": scale}
     machine = cls(time_limit=max(seconds, 0.05), **options)
-    with _quiet():
+    with quiet():
         return Pipeline([("encoder", TableEncoder()), ("model", machine)]).fit(X, y)
 
 
@@ -64,7 +53,7 @@ def fit_search(model: Any, X: Any, y: np.ndarray, folds: Any) -> Any:
     """Fits the tabular model; `folds` are rows of X to train on and to judge by, or None."""
     if folds is not None:
         model.set_params(cv=folds)
-    with _quiet():
+    with quiet():
         model.fit(X, y)
     return model.set_params(cv=None) if folds is not None else model
 

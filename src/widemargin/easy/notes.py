@@ -11,13 +11,11 @@ import numpy as np
 from widemargin.analysis.report import FAILS, HOLDS
 from widemargin.easy.data import Data
 from widemargin.easy.inspection import Inspection
-from widemargin.easy.options import Options
+from widemargin.easy.models import BASELINE
 from widemargin.report.record import Column
-from widemargin.tabular import TabularClassifier, TabularRegressor
 
 __all__ = [
     "certificate_lines",
-    "code",
     "columns",
     "facts_of_baseline",
     "facts_of_search",
@@ -77,7 +75,7 @@ def facts_of_search(model: Any) -> dict[str, Any]:
         "learning_curve": tuple(
             {"rows": float(rows), "loss": loss} for rows, loss in sorted(best.items())
         ),
-        "certificate": tuple(certificate_lines(model)),
+        "certificate": tuple(certificate_lines(model.members_)),
         "parameters": plain(model.get_params(deep=False)),
         "stop_reason": str(model.stop_reason_),
     }
@@ -86,7 +84,9 @@ def facts_of_search(model: Any) -> dict[str, Any]:
 def facts_of_baseline(model: Any) -> dict[str, Any]:
     """What differs if the model is the baseline."""
     parameters = plain(model[-1].get_params(deep=False))
-    return {"members": (), "certificate": (), "parameters": parameters}
+    member = {"model": model, "description": BASELINE}
+    lines = tuple(certificate_lines([member]))
+    return {"members": (), "certificate": lines, "parameters": parameters}
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,32 +102,40 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def certificate_lines(model: Any) -> list[dict[str, Any]]:
+def certificate_lines(members: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What the machines of an ensemble recorded about their optimality."""
     lines = []
-    for member in model.members_:
+    for member in members:
         machine = member["model"][-1]
         violation = getattr(machine, "kkt_violation_", None)
-        if violation is None:
-            continue
-        worst, reached = float(np.max(violation)), bool(machine.converged_)
-        text = f"violated by at most {worst:.2g}; asked for: {machine.tol:g}"
-        lines.append(_line("KKT conditions", reached, text, member))
         gap, cost = (getattr(machine, f"{name}_", None) for name in GAP)
+        reached = bool(getattr(machine, "converged_", False))
+        if violation is not None:
+            worst = float(np.max(violation))
+            text = f"violated by at most {worst:.2g}; asked for: {machine.tol:g}"
+            if not np.isfinite(worst):
+                text = "training ended before the violation was measured"
+            lines.append(_line("KKT conditions", reached, text, member, violation=worst))
         if gap is not None and cost is not None:
-            total = max(float(np.sum(np.abs(cost))), 1e-300)
-            share = float(np.sum(gap)) / total
+            distance, total = float(np.sum(gap)), float(np.sum(np.abs(cost)))
+            least = max(total - distance, 1e-300)  # the dual objective: no machine costs less
+            share = distance / least
             text = f"the cost is at most {share:.2%} above that of the best machine of this form"
-            lines.append(_line("primal and dual", reached or share < 0.1, text, member))
+            if not share <= 1.0:
+                text = "nothing is known of how far the cost is above that of the best machine"
+            good = reached or share < 0.1
+            lines.append(_line("primal and dual", good, text, member, gap=distance, primal=total))
     return lines
 
 
 GAP = ("duality_gap", "primal_objective")
 
 
-def _line(name: str, good: bool, text: str, member: Mapping[str, Any]) -> dict[str, Any]:
-    status = HOLDS if good else FAILS
-    return {"name": name, "status": status, "text": text, "member": member["description"]}
+def _line(
+    name: str, good: bool, text: str, member: Mapping[str, Any], **values: float
+) -> dict[str, Any]:
+    status, whose = HOLDS if good else FAILS, member["description"]
+    return {"name": name, "status": status, "text": text, "member": whose, "values": values}
 
 
 def versions() -> dict[str, str]:
@@ -141,29 +149,3 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def code(options: Options, data: Data, model: Any, dropped: Sequence[str]) -> str:
-    """The training in Python."""
-    cls = type(model).__name__ if isinstance(model, (TabularClassifier, TabularRegressor)) else None
-    if cls is None:
-        return ""
-    arguments = [f"{name}={value!r}" for name, value in sorted(options.settings.items())]
-    if model.time_limit is not None:
-        arguments.append(f"time_limit={model.time_limit:.3g}")
-    target = None if data.columns is None else data.target
-    lines = [
-        f"from widemargin import {cls}, save",
-        "from widemargin.tables import read_table",
-        "",
-        f"table = read_table({str(options.data)!r}, target={target!r})",
-    ]
-    if data.named:
-        lines.insert(0, "import pandas")
-        lines.append("X = pandas.DataFrame(table.X, columns=list(table.feature_names))")
-        lines += [f"X = X.drop(columns={list(dropped)!r})"] if dropped else []
-    lines += [
-        f"model = {cls}({', '.join(arguments)}).fit({'X' if data.named else 'table.X'}, table.y)",
-        f"save(model, {str(options.output)!r})",
-    ]
-    return "\n".join(lines)

@@ -1,6 +1,6 @@
 """The first half of a run: read the file, understand its columns, decide, divide the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from widemargin.easy.memory import available_bytes, largest_rows
 from widemargin.easy.metric import choose_metric
 from widemargin.easy.models import new_search
 from widemargin.easy.options import DEFAULT_SECONDS, Options
+from widemargin.easy.quiet import quiet
 from widemargin.easy.split import Split, check_rows, make_split
 from widemargin.easy.task import decide_task, prepared
 from widemargin.report.record import Decision, Finding
@@ -57,18 +58,18 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
     say(f"reading {options.data.name}")
     with clock.stage("reading"):
         data = read(options)
-        data = data.without(options.drop) if options.drop and data.named else data
     assert data.y is not None
     check_rows(data.rows)
     decision = decide_task(data.y, options.task)
     task = decision.value.partition(",")[0]
     y = prepared(data.y, task)
-    metric, metric_decision = choose_metric(options.metric, task, y)
+    with quiet():
+        metric, metric_decision = choose_metric(options.metric, task, y)
     new_search(task, options.settings)  # whose parameters are checked before the work begins
     say(f"looking at {len(data.names):,} columns")
     with clock.stage("inspection"):
         seconds = min(MOST_INSPECTION, INSPECTION_SHARE * clock.limit)
-        inspection = inspect(data, task, keep=options.keep, seconds=seconds)
+        inspection = inspect(data, task, keep=data.kept, seconds=seconds)
     left_out = inspection.left_out if data.named else []
     if data.named and set(left_out) >= set(data.names):
         raise ValueError(
@@ -76,14 +77,15 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
             "are identifiers or constant; add columns, or use one with --keep"
         )
     data = data.without(left_out) if left_out else data
-    split = make_split(
-        y,
-        task,
-        options.holdout,
-        groups=data.role("group"),
-        times=data.role("time"),
-        all_rows=options.test is not None,
-    )
+    with quiet():
+        split = make_split(
+            y,
+            task,
+            options.holdout,
+            groups=data.role("group"),
+            times=data.role("time"),
+            all_rows=options.test is not None,
+        )
     test = None
     if options.test is not None:
         with clock.stage("reading"):
@@ -113,10 +115,10 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
                 "the default" if limit == DEFAULT_SECONDS else "given",
                 "--time-limit SECONDS, 0 for none",
             ),
-            *_columns_left_out(left_out, options),
+            *_columns_left_out(left_out, data.dropped),
         ),
         (*inspection.findings, *found),
-        [*options.drop, *left_out],
+        [*data.dropped, *left_out],
         test,
     )
 
@@ -172,7 +174,7 @@ def _rows(
     rows = split.sample(most[why])
     if len(rows) == len(split.train):
         return rows, [], []
-    part = "last" if split.ordered else "random"
+    part = "the last ones" if split.ordered else "drawn at random"
     shown = f"{len(rows):,} of {len(split.train):,} rows"
     remedy = "a longer --time-limit" if why == "the time limit" else "more memory"
     return (
@@ -182,7 +184,7 @@ def _rows(
             Finding(
                 "note",
                 "sample",
-                f"the model is trained on {shown}, the {part} ones, because of {why}",
+                f"the model is trained on {shown}, {part}, because of {why}",
                 "use all rows as they are" if why == "--max-rows" else f"{remedy} uses more rows",
             )
         ],
@@ -219,12 +221,12 @@ def _reading(data: Data) -> list[Decision]:
     ]
 
 
-def _columns_left_out(left_out: list[str], options: Options) -> list[Decision]:
+def _columns_left_out(left_out: list[str], dropped: Sequence[str]) -> list[Decision]:
     found = []
     if left_out:
         shown = ", ".join(left_out[:10]) + (", ..." if len(left_out) > 10 else "")
         why = "identifiers and constants tell nothing about new rows"
         found.append(Decision("columns left out", shown, why, "--keep NAME"))
-    if options.drop:
-        found.append(Decision("columns dropped", ", ".join(options.drop), "--drop", "--drop"))
+    if dropped:
+        found.append(Decision("columns dropped", ", ".join(dropped), "given", "--drop"))
     return found

@@ -18,7 +18,6 @@ from widemargin.easy.models import (
     new_search,
 )
 from widemargin.easy.notes import (
-    code,
     columns,
     facts_of_baseline,
     facts_of_search,
@@ -26,6 +25,8 @@ from widemargin.easy.notes import (
 )
 from widemargin.easy.options import Options
 from widemargin.easy.preparation import Prepared, Say, prepare
+from widemargin.easy.program import program
+from widemargin.easy.quiet import quiet
 from widemargin.easy.saved import bounded, remember
 from widemargin.easy.stages import Stages
 from widemargin.persistence import save
@@ -99,7 +100,7 @@ class _Run:
 
     def complete(self) -> Outcome:
         """All stages; whatever ends them early, the best model so far is saved."""
-        with interrupt_flag() as flag:
+        with interrupt_flag() as flag, quiet():
             self.interrupted = flag.is_set
             baseline = self._baseline()
             try:
@@ -225,7 +226,7 @@ class _Run:
             self.record = replace(
                 self.record,
                 evaluation=found,
-                baseline=base,
+                baseline={} if base is found else base,
                 test_rows=int(found.get("rows", 0)),
                 findings=tuple([*self.findings, *self._judgement(found, base)]),
                 seconds=dict(self.clock.seconds),
@@ -266,7 +267,7 @@ class _Run:
                 "sample",
                 f"the model was measured on {count:,} of {rows:,} held-out rows, because more "
                 "would have taken too long",
-                "widemargin evaluate measures it on all rows of a file",
+                "measure it on all rows of a file with: widemargin evaluate",
             )
         )
 
@@ -300,6 +301,7 @@ class _Run:
     def _record(self, model: Any, search: Any) -> Record:
         prepared, options = self.prepared, self.options
         data = prepared.data
+        found = tuple(columns(data, prepared.inspection, model, prepared.dropped))
         facts: dict[str, Any] = {"stop_reason": INTERRUPTED if self.interrupted() else "time_limit"}
         facts |= {} if search is None else facts_of_search(search)
         if model is not search:
@@ -315,11 +317,11 @@ class _Run:
                 classes=tuple(str(c) for c in getattr(model, "classes_", ())),
                 decisions=(*prepared.decisions, self._model_decision(model, search)),
                 findings=tuple(self.findings),
-                columns=tuple(columns(data, prepared.inspection, model, prepared.dropped)),
+                columns=found,
                 versions=versions(),
                 seconds=dict(self.clock.seconds),
                 command=options.command(),
-                code=code(options, data, model, prepared.dropped),
+                code=program(options, data, found, model, prepared.dropped),
                 baseline_name=BASELINE,
                 **facts,
             )

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from widemargin.report.record import Record
 
 __all__ = ["RECORD_ATTRIBUTE", "bounded", "record_of", "remember"]
@@ -23,7 +25,9 @@ def bounded(record: Record) -> Record:
         columns = tuple(column for column in columns if id(column) in kept)
     trials = record.leaderboard
     if len(trials) > MOST_TRIALS:
-        trials = tuple(sorted(trials, key=lambda trial: float(trial["loss"]))[:MOST_TRIALS])
+        # A trial without a loss was cut off.
+        ranked_trials = sorted(trials, key=lambda t: np.inf if t["loss"] is None else t["loss"])
+        trials = tuple(ranked_trials[:MOST_TRIALS])
     return replace(
         record,
         columns=columns,

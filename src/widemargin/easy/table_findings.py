@@ -11,6 +11,7 @@ from widemargin.easy.leakage import predicts_alone
 from widemargin.report.record import Column, Finding
 from widemargin.tables.arrow import is_text
 from widemargin.tables.formats import require_pandas, require_pyarrow
+from widemargin.tables.values import text_of
 
 __all__ = ["duplicates", "grouped", "leaks", "rare_classes", "time_order"]
 
@@ -47,7 +48,7 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
     target = (str(name),)
     rare = values[counts < TINY_CLASS]
     if len(rare):
-        shown = ", ".join(map(str, rare[:5])) + (", ..." if len(rare) > 5 else "")
+        shown = ", ".join(map(text_of, rare[:5])) + (", ..." if len(rare) > 5 else "")
         return [
             Finding(
                 "warning",
@@ -63,7 +64,7 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
             Finding(
                 "note",
                 "imbalance",
-                f"only {share:.1%} of the rows are of the class {values[counts.argmin()]}",
+                f"only {share:.1%} of the rows are of the class {text_of(values[counts.argmin()])}",
                 "look at its precision and recall, not at the error; --metric balanced_accuracy, "
                 "f1 or average_precision chooses for them",
                 target,
@@ -72,7 +73,8 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
     return []
 
 
-def duplicates(sample: Any, y: np.ndarray | None) -> list[Finding]:
+def duplicates(sample: Any, y: np.ndarray | None, rows: int) -> list[Finding]:
+    """Rows that are repeated in a sample of so many rows."""
     pandas = require_pandas("reports on columns")
     hashes = pandas.util.hash_pandas_object(sample, index=False).to_numpy()
     _, codes, counts = np.unique(hashes, return_inverse=True, return_counts=True)
@@ -80,7 +82,8 @@ def duplicates(sample: Any, y: np.ndarray | None) -> list[Finding]:
     share = float(1.0 - len(counts) / len(hashes))
     if share < DUPLICATES:
         return []
-    text = f"{share:.1%} of the rows have the same inputs as an earlier row"
+    some = "the rows" if len(hashes) == rows else f"a sample of {len(hashes):,} rows"
+    text = f"{share:.1%} of {some} have the same inputs as an earlier row"
     if y is not None:
         frame = pandas.DataFrame({"code": codes[repeated], "y": y[repeated]})
         differ = float((frame.groupby("code")["y"].nunique() > 1).mean())

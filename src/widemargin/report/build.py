@@ -1,9 +1,5 @@
 """From a record to a document: which sections a report has, in which order."""
 
-import math
-from collections.abc import Mapping
-from typing import Any
-
 from widemargin.report.data_section import data, importances
 from widemargin.report.document import Document
 from widemargin.report.formats import name_of
@@ -35,7 +31,7 @@ def build(record: Record) -> Document:
         Sections from the most to the least wanted.
     """
     try:
-        record = Record.from_dict(_finite(record.to_dict()))
+        record = Record.from_dict(record.to_dict())
         title = f"Predicting {name_of(record.target)} from {name_of(record.file)}"
         return Document(title, tuple(section(record) for section in SECTIONS))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -43,14 +39,3 @@ def build(record: Record) -> Document:
             f"the record holds something else than a report needs ({type(error).__name__}: "
             f"{name_of(error, 200)}); it is damaged or of another version: train the model again"
         ) from error
-
-
-def _finite(value: Any) -> Any:
-    """The same with None for numbers that are not finite: JSON has none, and no plot holds them."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return value

@@ -47,11 +47,11 @@ def scores_of_classifier(answers: Answers, seed: int) -> dict[str, Any]:
     else:
         found["margins"] = margins
     found["absent"] = absent
-    found["notes"] = []
+    found["notes"], found["cuts"] = [], []
     if rankings.left_out:
         ranked, total = len(rankings.each), len(rankings.each) + rankings.left_out
         text = f"AUC is the mean of the {ranked:,} largest of {total:,} classes"
-        found["notes"].append(text)
+        found["cuts"].append(text)
     strange = int(np.sum(answers.truth >= answers.known))
     if strange:
         names = ", ".join(answers.classes[answers.known :][:5])

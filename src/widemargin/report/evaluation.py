@@ -86,7 +86,8 @@ def evaluate(
         Strings, numbers, None, lists and dictionaries of these. "metrics" has a dictionary with
         "value", "low", "high" and "method" per name; the bounds are None if rows are too few.
         Classification adds "confusion", "per_class", "roc", "pr", "calibration" and "margins",
-        regression "residuals" and "residual_bins". "absent" says why something is missing.
+        regression "residuals" and "residual_bins". "absent" says why something is missing, "notes"
+        what to be careful about, "cuts" what was computed for a part only.
 
     Examples
     --------
@@ -114,4 +115,4 @@ def evaluate(
         raise ValueError(f"task={task!r} must be 'classification' or 'regression'")
     metrics = {name: asdict(one) for name, one in found.pop("metrics").items()}
     head = {"task": task, "rows": rows, "weighted": weights is not None, "confidence": CONFIDENCE}
-    return {**head, "metrics": metrics, "notes": [], **found}
+    return {**head, "metrics": metrics, "notes": [], "cuts": [], **found}

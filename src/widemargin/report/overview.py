@@ -104,6 +104,11 @@ def _verdict(record: Record) -> Text:
     """Whether the model beats the baseline beyond chance."""
     name = MAIN[record.task][0]
     ours, other = _metric(record.evaluation, name), _metric(record.baseline, name)
+    if ours is not None and not record.baseline and record.baseline_name:
+        name = name_of(record.baseline_name)
+        return Text(
+            f"The model is the baseline itself, a {name}: nothing better was found.", "note"
+        )
     if ours is None or other is None:
         return Text("No baseline was measured, so there is nothing to compare the error with.")
     if ours["low"] is None or other["low"] is None:

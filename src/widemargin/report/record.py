@@ -5,6 +5,7 @@ and every value is a string, a number, a boolean, None, or a list or mapping of 
 survives JSON. Scores with intervals and binned curves come from `widemargin.report.evaluation`.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -83,8 +84,9 @@ class Record:
     format: int = FORMAT
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON has it."""
-        return asdict(self)
+        """The record as JSON has it, with None for numbers that are not finite."""
+        found: dict[str, Any] = _finite(asdict(self))
+        return found
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
@@ -95,3 +97,14 @@ class Record:
         for name in ("classes", "leaderboard", "members", "learning_curve", "certificate"):
             values[name] = tuple(values.get(name, ()))
         return cls(**values)
+
+
+def _finite(value: Any) -> Any:
+    """The same with None for numbers that are not finite: JSON has none, and no plot holds them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return value

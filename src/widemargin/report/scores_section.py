@@ -33,6 +33,7 @@ def scores(record: Record) -> Section:
         return Section("scores", title, (Text("The model was not measured.", "note"),))
     parts: list[Part] = [_measures(record)]
     parts += [Text(name_of(note, 300), "warning") for note in evaluation.get("notes", ())]
+    parts += [Text(f"{name_of(cut, 300)}.", "note") for cut in evaluation.get("cuts", ())]
     task = class_parts if evaluation["task"] == "classification" else value_parts
     parts += task(evaluation)
     absent = evaluation.get("absent", {})

@@ -26,7 +26,8 @@ COLUMNS = {  # key: heading and form
 
 def leaderboard(record: Record) -> Section:
     """Every model that was tried, with its loss on unseen rows and its time."""
-    trials = sorted(record.leaderboard, key=lambda one: (-_at(one, "rows"), _at(one, "loss")))
+    ranked = sorted(record.leaderboard, key=lambda one: (-_at(one, "rows"), _at(one, "loss")))
+    trials = _different(ranked)
     if not trials:
         text = "One model was fitted; nothing was compared."
         return Section("leaderboard", "What was tried", (Text(text),))
@@ -37,12 +38,20 @@ def leaderboard(record: Record) -> Section:
     if constant is not None:
         rows.append(tuple(_constant(key, float(constant)) for key in keys))
     head = tuple(Heading(*COLUMNS[key]) for key in keys)
-    said = cut(len(trials), MOST_TRIALS, "trials", "best, on most rows,")
-    parts: list[Part] = [Text(_words(record, name, len(trials)))]
+    what = "trials" if len(trials) == len(ranked) else "different trials"
+    said = cut(len(trials), MOST_TRIALS, what, "best, on most rows,")
+    parts: list[Part] = [Text(_words(record, name, len(ranked)))]
     parts.append(Table("Trials", head, tuple(rows), said))
     if record.members:
         parts.append(_members(record))
     return Section("leaderboard", "What was tried", tuple(parts))
+
+
+def _different(trials: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The first of trials that were repeated, by a later stage of the search, to the same end."""
+    keys = ("model", "rows", "folds", "loss")
+    first = {tuple(one.get(key) for key in keys): one for one in reversed(trials)}
+    return [one for one in trials if one is first[tuple(one.get(key) for key in keys)]]
 
 
 def _words(record: Record, name: str, trials: int) -> str:
@@ -69,7 +78,7 @@ def _cell(value: Any) -> Value:
 
 def _constant(key: str, loss: float) -> Value:
     if key == "model":
-        return "baseline: the best constant answer"
+        return "for comparison: the best constant answer"
     return loss if key == "loss" else None
 
 

@@ -79,10 +79,13 @@ class SharedExamples:
         self.inputs, self.memory = inputs, memory
         # in the order in which the problems have them, so that a class lies together
         self._place, found = np.full(inputs.x.shape[0], -1), [np.empty(0, dtype=np.int64)]
+        count = 0
         for ids in problems:
-            fresh, count = ids[self._place[ids] < 0], sum(map(len, found))
-            self._place[fresh] = np.arange(count, count + len(fresh))
-            found.append(fresh)
+            fresh = ids[self._place[ids] < 0]
+            if len(fresh):
+                self._place[fresh] = np.arange(count, count + len(fresh))
+                found.append(fresh)
+                count += len(fresh)
         self.ids = np.concatenate(found)
         # whether their problems need most of the kernel matrix
         needed = sum(len(ids) * min(len(ids), ROWS_NEEDED) for ids in problems)

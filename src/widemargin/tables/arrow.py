@@ -149,11 +149,18 @@ def is_simple(column: Any) -> bool:
     return bool(types.is_boolean(column.type) or types.is_timestamp(column.type))
 
 
-def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path: object) -> Any:
+def features(
+    columns: Sequence[Any],
+    names: Sequence[str],
+    *,
+    frame: bool,
+    path: object,
+    rows: int | None = None,
+) -> Any:
     """Cleaned columns as a float array, or as a DataFrame if some are text or incomplete."""
     types = {str(column.type) for column in columns}
     numeric = not any(is_text(c) or is_simple(c) for c in columns)
-    if numeric and not frame:
+    if numeric and columns and not frame:
         dtype = np.float32 if types <= {"float", "halffloat"} else np.float64
         X = np.empty((len(columns[0]), len(columns)), dtype)
         for j, column in enumerate(columns):
@@ -170,7 +177,16 @@ def features(columns: Sequence[Any], names: Sequence[str], *, frame: bool, path:
         c.to_pandas() if is_text(c) or is_simple(c) else _finite(c, f"{path}: column {name!r}")
         for c, name in zip(columns, names, strict=True)
     ]
-    return pandas.DataFrame(dict(zip(names, simple, strict=True)))
+    # Without columns only the index tells how many rows there are.
+    index = pandas.RangeIndex(rows) if rows is not None and not columns else None
+    return pandas.DataFrame(dict(zip(names, simple, strict=True)), index=index)
+
+
+def check_finite(column: Any, where: str) -> None:
+    """Refuse infinite numbers in a cleaned column; the message counts the rows of the file."""
+    pa = require_pyarrow()
+    if pa.types.is_floating(column.type) and pa.compute.any(pa.compute.is_inf(column)).as_py():
+        _finite(column, where)
 
 
 def _finite(column: Any, where: str) -> Any:

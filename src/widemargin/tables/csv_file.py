@@ -29,10 +29,17 @@ DATE_FORMATS = (
 
 
 def read_csv(
-    path: Path, dialect: Dialect, text: Sequence[str], *, guessed: bool, rows: int | None = None
+    path: Path,
+    dialect: Dialect,
+    text: Sequence[str] | None,
+    *,
+    guessed: bool,
+    rows: int | None = None,
+    missing: bool = True,
 ) -> Any:
     """Arrow table of a CSV file; columns named in `text` stay text even if they hold numbers.
 
+    If `text` is None, all columns do. Without `missing`, the words that mean "missing" stay text.
     With `guessed` the encoding was not given: bytes that are not UTF-8 after all are read as
     Windows text, with a warning. Of at least `rows` rows the first ones are enough.
     """
@@ -40,12 +47,14 @@ def read_csv(
     if guessed and dialect.encoding == FALLBACK:
         _warn_of_encoding(path)
     try:
-        table = _parsed(path, dialect, text, rows)
+        table = _parsed(path, dialect, text, rows, missing)
         broken = any(pa.types.is_binary(kind) for kind in table.schema.types)
     except UnicodeDecodeError:
         broken = True
-    except pa.ArrowInvalid as error:
-        raise _problem(path, dialect, error) from error
+    except pa.ArrowInvalid as error:  # columns that stay text are refused, others become bytes
+        broken = "invalid UTF8" in str(error)
+        if not broken:
+            raise _problem(path, dialect, error) from error
     if not broken:
         return table
     if not guessed or dialect.encoding != UTF8:
@@ -54,7 +63,7 @@ def read_csv(
             Argument("encoding"),
         )
     other = replace(dialect, encoding=FALLBACK)
-    return read_csv(path, other, text, guessed=True, rows=rows)
+    return read_csv(path, other, text, guessed=True, rows=rows, missing=missing)
 
 
 def _warn_of_encoding(path: Path) -> None:
@@ -65,13 +74,16 @@ def _warn_of_encoding(path: Path) -> None:
     )
 
 
-def _parsed(path: Path, dialect: Dialect, text: Sequence[str], rows: int | None) -> Any:
+def _parsed(
+    path: Path, dialect: Dialect, text: Sequence[str] | None, rows: int | None, missing: bool
+) -> Any:
     pa = require_pyarrow()
     first = dialect.first
     names = [name.strip() if dialect.header else f"c{i}" for i, name in enumerate(first)]
     # pyarrow knows the columns by the names in the file, or f0, f1, ... if there are none.
     known_as = first if dialect.header else [f"f{i}" for i in range(len(first))]
-    types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in text}
+    as_text = set(names if text is None else text)
+    types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in as_text}
     options = {
         "autogenerate_column_names": not dialect.header,
         "block_size": PARSE_UNIT_BYTES,
@@ -86,6 +98,7 @@ def _parsed(path: Path, dialect: Dialect, text: Sequence[str], rows: int | None)
             decimal=dialect.decimal,
             dates=DATE_FORMATS,
             rows=rows,
+            missing=missing,
         )
     # Only this request for the column names makes pyarrow decode them.
     return table.rename_columns(table.column_names if dialect.header else names)

@@ -99,6 +99,8 @@ def format_of(path: Path, format: str | None) -> str:
             return name
     if is_stream(path):
         return "csv"
+    if path.is_dir():
+        raise DataFileError(f"{path} is a folder; name one of its files")
     known = " ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
     raise DataFileError(
         f"{path}: unknown suffix {path.suffix!r}; use one of {known}, or name the format with ",

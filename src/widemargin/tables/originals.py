@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from widemargin.tables.arrow import read_arrow, read_parquet
-from widemargin.tables.csv_file import parse_csv
-from widemargin.tables.dialect import UTF8, find_dialect
+from widemargin.tables.csv_file import read_csv
+from widemargin.tables.dialect import find_dialect
 from widemargin.tables.errors import DataFileError
-from widemargin.tables.formats import format_of, open_arrow, require_pyarrow
+from widemargin.tables.formats import format_of, require_pyarrow
 from widemargin.tables.raw import Reading
 
 __all__ = ["original_columns"]
@@ -45,7 +45,6 @@ def original_columns(path: Path, format: str | None, reading: Reading) -> dict[s
 
 
 def _as_text(path: Path, separator: str | None, reading: Reading) -> Any:
-    pa = require_pyarrow()
     dialect = find_dialect(
         path,
         separator=separator,
@@ -54,15 +53,7 @@ def _as_text(path: Path, separator: str | None, reading: Reading) -> Any:
         decimal=reading.decimal,
         known=reading.known,
     )
-    names = list(dialect.first) if dialect.header else [f"f{i}" for i in range(len(dialect.first))]
-    options = {
-        "autogenerate_column_names": not dialect.header,
-        "encoding": "utf8" if dialect.encoding == UTF8 else dialect.encoding,
-    }
-    types = dict.fromkeys(names, pa.string())
-    with open_arrow(path) as stream:
-        table = parse_csv(stream, dialect.separator, options, types, missing=False)
-    return table if dialect.header else table.rename_columns([f"c{name[1:]}" for name in names])
+    return read_csv(path, dialect, None, guessed=reading.encoding is None, missing=False)
 
 
 def _array(column: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """`read_raw`: all columns of a data file with names, before any of them is input or target."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,9 @@ class Reading:
         Reading may end after so many rows.
     mostly : bool
         Whether a column of text that is nearly always a number is one, with other values missing.
+    wanted : callable or None
+        Given the names of all columns, returns the places of those that are needed. The others may
+        hold anything, and it is the caller who misses columns. None: all are needed.
     """
 
     separator: str | None = None
@@ -43,6 +46,7 @@ class Reading:
     dates: bool = False
     rows: int | None = None
     mostly: bool = False
+    wanted: Callable[[list[str]], Container[int]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,24 +57,22 @@ class RawTable:
     ----------
     names : list of str
         Their names.
-    columns : list of pyarrow.ChunkedArray
-        Numbers, booleans, strings or moments.
+    columns : list of pyarrow.ChunkedArray or None
+        Numbers, booleans, strings or moments; None for a column that is not needed.
     dialect : Dialect or None
         How the file is written, if it is CSV.
     odd : dict of str to (str, int)
         Of columns of numbers with other values among them, which are missing now: one of these
         values, and how many there are.
+    rows : int
+        The number of rows.
     """
 
     names: list[str]
     columns: list[Any]
     dialect: Dialect | None = None
     odd: dict[str, tuple[str, int]] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self.columns[0]) if self.columns else 0
+    rows: int = 0
 
 
 def read_raw(path: Path, kind: str, reading: Reading) -> RawTable:
@@ -102,14 +104,18 @@ def read_raw(path: Path, kind: str, reading: Reading) -> RawTable:
     names = _names([str(name).strip() for name in arrow.column_names])
     if arrow.num_rows == 0:
         raise DataFileError(f"{path}: has no rows below its header; use a file with rows")
-    if unknown := [name for name in reading.text if name not in names]:
+    unknown = [name for name in reading.text if name not in names]
+    if unknown and reading.wanted is None:
         shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
         raise DataFileError(
             f"{path}: lacks {shown}, to be read as text; use a file with the columns of the "
             "training file"
         )
+    wanted = range(len(names)) if reading.wanted is None else reading.wanted(names)
     columns = [
-        clean(
+        None
+        if place not in wanted
+        else clean(
             column,
             f"{path}: column {name!r}",
             as_text=name in reading.text,
@@ -117,15 +123,17 @@ def read_raw(path: Path, kind: str, reading: Reading) -> RawTable:
             decimal=dialect.decimal if dialect else ".",
             dates=reading.dates,
         )
-        for column, name in zip(arrow.columns, names, strict=True)
+        for place, (column, name) in enumerate(zip(arrow.columns, names, strict=True))
     ]
     odd = {}
     for place, name in enumerate(names):
-        if reading.mostly and name not in reading.text and is_text(columns[place]):
-            found = mostly_numbers(columns[place], dialect.decimal if dialect else ".")
-            if found is not None:
-                columns[place], odd[name] = found[0], found[1:]
-    return RawTable(names, columns, dialect, odd)
+        column = columns[place]
+        if column is None or not reading.mostly or name in reading.text or not is_text(column):
+            continue
+        found = mostly_numbers(column, dialect.decimal if dialect else ".")
+        if found is not None:
+            columns[place], odd[name] = found[0], found[1:]
+    return RawTable(names, columns, dialect, odd, arrow.num_rows)
 
 
 def _names(names: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """`read_table`: one function for every format."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from widemargin._runtime.files import PathLike
@@ -24,6 +24,7 @@ def read_table(
     decimal: str | None = None,
     text_columns: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
     n_features: int | None = None,
     index_base: int | None = None,
 ) -> Table:
@@ -57,6 +58,9 @@ def read_table(
         prediction, pass ``text_columns(model)``.  None infers the types from the file.
     known : sequence of str or None, default=None
         Names of the columns of the training file: a first line that holds one of them is a header.
+    columns : sequence of str or None, default=None
+        The columns that are inputs, if the file has them.  The others are left out and may hold
+        anything.  With None all columns are inputs.  For files with named columns.
     n_features : int or None, default=None
         Number of features of an svmlight file, which the file does not record.  None means the
         largest column number, which must be in proportion to the size of the file.
@@ -108,7 +112,11 @@ def read_table(
     known = [*(known or ()), *([] if target is None else [str(target)])]
     text = text_columns or ()
     mostly = text_columns is not None  # the other columns are numbers
-    reading = Reading(separator, header, encoding, decimal, text, known, mostly=mostly)
+    reading = Reading(
+        *(separator, header, encoding, decimal, text, known),
+        mostly=mostly,
+        wanted=None if columns is None else _places_of(columns, target, path),
+    )
     with read_errors(path), regular_file(path) as file:
         if kind == "svmlight":
             return read_svmlight(file, target, n_features, index_base)
@@ -119,16 +127,30 @@ def read_table(
         return _from_raw(raw, file, target, frame=text_columns is not None)
 
 
+def _places_of(
+    columns: Sequence[str], target: str | int | None, path: Path
+) -> Callable[[list[str]], set[int]]:
+    """Function that finds the places of these columns, and of the target, among names."""
+
+    def places(names: list[str]) -> set[int]:
+        chosen = set(columns)
+        found = {i for i, name in enumerate(names) if name in chosen}
+        return found if target is None else found | {find_column(names, target, path)}
+
+    return places
+
+
 def _from_raw(raw: RawTable, path: Path, target: str | int | None, *, frame: bool) -> Table:
     names = raw.names
     at = None if target is None else find_column(names, target, path)
-    inputs = [i for i in range(len(names)) if i != at]
-    if not inputs:
+    inputs = [i for i, column in enumerate(raw.columns) if i != at and column is not None]
+    if len(names) == (at is not None):
         raise DataFileError(f"{path}: has no column besides the target; add the inputs")
     y = None if at is None else target_array(raw.columns[at], f"{path}: column {names[at]!r}")
     chosen = tuple(names[i] for i in inputs)
-    X = features([raw.columns[i] for i in inputs], chosen, frame=frame, path=path)
-    return Table(X, y, chosen, None if at is None else names[at])
+    X = features([raw.columns[i] for i in inputs], chosen, frame=frame, path=path, rows=raw.rows)
+    others = tuple(name for name, column in zip(names, raw.columns, strict=True) if column is None)
+    return Table(X, y, chosen, None if at is None else names[at], others=others)
 
 
 def check_names(names: Sequence[str], path: Path) -> None:

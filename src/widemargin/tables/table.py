@@ -26,6 +26,8 @@ class Table:
         Name of the target.
     index_base : {0, 1} or None
         The number of the first column in an svmlight file, as given or inferred.
+    others : tuple of str
+        Names of the columns that were left out, because `columns` does not name them.
     """
 
     X: Any
@@ -33,6 +35,7 @@ class Table:
     feature_names: tuple[str, ...]
     target_name: str | None
     index_base: int | None = None
+    others: tuple[str, ...] = ()
 
 
 def find_column(names: Sequence[str], wanted: str | int, path: object) -> int:

@@ -116,29 +116,44 @@ class Evaluator:
 
         With a time limit, no fit may take more than a share of the time that is left.
         """
+        if not candidates:
+            return []
+        first = candidates[0].form  # what the one model needs that there must be comes first
         inputs = dict.fromkeys((c.form, c.metric) for c in candidates)
         for structures in (("none",), ("diagonal", "full")):  # a metric needs its form
             keys = [key for key in inputs if key[1] in structures]
+            keys.sort(key=lambda key: key[0] != first)
             self._each(
                 lambda work, n_jobs: work[0].prepare(*work[1], n_jobs),
-                [(view, key) for view in views for key in keys],
+                [(view, key) for key in keys for view in views],
                 share,
+                needed=len(views) * sum(key[0] == first for key in keys),
             )
         return self._each(
             lambda work, n_jobs: work[0].fit(work[1], n_jobs),
             [(view, candidate) for candidate in candidates for view in views],
             share,
+            needed=len(views),
         )
 
     def _each(
-        self, do: Callable[[Work, int | None], Result], works: Sequence[Work], share: float
+        self,
+        do: Callable[[Work, int | None], Result],
+        works: Sequence[Work],
+        share: float,
+        needed: int,
     ) -> list[Result | None]:
-        """Does each piece of work, on threads if they are small; None for what a stop left out."""
+        """Does each piece of work, on threads if they are small; None for what a stop left out.
+
+        Without a trial so far, the first `needed` pieces are done even after a stop: one model
+        there must be.
+        """
         small = all(len(work[0].train) <= SMALL_ROWS for work in works)
         threads = thread_count(self.n_jobs, len(works)) if small else 1
 
         def one(number: int) -> Result | None:
-            if self.trials and self.control.reason() is not None:  # one model there must be
+            must = number < needed and not self.trials
+            if not must and self.control.reason() is not None:
                 return None
             limited = self.control.limited
             with share_of_time(share * self.control.left if limited else None):

@@ -1,0 +1,30 @@
+"""`read_table(columns=...)`: the other columns may hold anything."""
+
+import numpy as np
+import pytest
+
+from widemargin.tables import read_table
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def path(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [np.inf, 1.0], "c": [[1], [2]], "y": ["u", "v"]})
+    frame.to_parquet(tmp_path / "d.parquet")
+    return tmp_path / "d.parquet"
+
+
+def test_only_these_columns_are_read(path):
+    table = read_table(path, columns=["a"], target="y")
+    assert table.X.tolist() == [[1.0], [2.0]]
+    assert (table.feature_names, table.others) == (("a",), ("b", "c"))
+    assert table.y.tolist() == ["u", "v"]
+
+
+def test_columns_that_the_file_lacks_are_left_to_the_caller(path):
+    table = read_table(path, columns=["a", "none"], target="-1")
+    assert table.feature_names == ("a",)
+    table = read_table(path, columns=["none"])
+    assert (table.X.shape, table.others) == ((2, 0), ("a", "b", "c", "y"))
