@@ -110,3 +110,16 @@ def test_classes_that_the_model_does_not_know_are_told(csv, model, tmp_path):
     frame.to_csv(tmp_path / "d.csv", index=False)
     text = run("evaluate", model, tmp_path / "d.csv", "--target", "y").stdout
     assert "warning: 6 rows are of classes that the model does not know: 7" in text
+
+
+def test_rows_without_a_target_are_not_measured(csv, model, tmp_path):
+    frame = pd.read_csv(csv)
+    frame.loc[:9, "y"] = None
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    result = run("evaluate", model, tmp_path / "d.csv", "--target", "y")
+    assert "d.csv: 10 rows without a target are left out" in result.stderr
+    assert "d.csv" not in result.stdout
+    assert "110 rows" in result.stdout
+    frame.assign(y=None).to_csv(tmp_path / "d.csv", index=False)
+    line = fails("evaluate", model, tmp_path / "d.csv", "--target", "y")
+    assert "the target 'y' is missing in all rows; name another column with --target" in line

@@ -28,3 +28,13 @@ def test_columns_that_the_file_lacks_are_left_to_the_caller(path):
     assert table.feature_names == ("a",)
     table = read_table(path, columns=["none"])
     assert (table.X.shape, table.others) == ((2, 0), ("a", "b", "c", "y"))
+
+
+def test_rows_without_a_target_may_be_left_out(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n1,u\n2,\n3,v\n")
+    with pytest.raises(ValueError, match="is missing in 1 of 3 rows"):
+        read_table(tmp_path / "d.csv", target="y")
+    table = read_table(tmp_path / "d.csv", target="y", missing_target="drop")
+    assert (table.X.tolist(), table.y.tolist(), table.left_out) == ([[1.0], [3.0]], ["u", "v"], 1)
+    with pytest.raises(ValueError, match="missing_target='mean'; use 'error' or 'drop'"):
+        read_table(tmp_path / "d.csv", target="y", missing_target="mean")

@@ -66,7 +66,9 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
     trained = [str(name) for name in getattr(model, "feature_names_in_", ())]
     known, columns = order or trained, _read_columns(model, text, order, trained)
 
-    def inputs(path: Path, target: str | None, files: FileOptions) -> tuple[Any, Any]:
+    def inputs(
+        path: Path, target: str | None, files: FileOptions, *, every_row: bool = True
+    ) -> tuple[Any, Any]:
         base = files.index_base
         base = getattr(model, INDEX_BASE_ATTRIBUTE, None) if base is None else base
         table = read_table(
@@ -75,9 +77,12 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
             text_columns=text,
             known=known,
             columns=columns,
+            missing_target="error" if every_row else "drop",
             n_features=getattr(model, "n_features_in_", None),
             **replace(files, index_base=base).arguments(),
         )
+        if table.left_out:
+            say(f"note: {path}: {table.left_out:,} rows without a target are left out")
         if base is None and table.index_base == 1:
             _warn_of_index_base(table.X, path)
         if record is not None:

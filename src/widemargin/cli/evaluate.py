@@ -89,7 +89,7 @@ def _loaded(path: Path) -> Any:
 
 
 def _rows(model: Any, file: Path, target: str | None, files: FileOptions) -> tuple[Any, Any]:
-    X, y = reader_for(model)(file, target, files)
+    X, y = reader_for(model)(file, target, files, every_row=False)
     if y is None:
         raise ValueError(f"{file}: the column of true values is not known; name it with --target")
     return X, as_classes(model, y) if hasattr(model, "classes_") else y

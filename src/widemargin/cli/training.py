@@ -189,7 +189,7 @@ class Training:
         """Scores on the test file."""
         from widemargin.cli.data import reader_for
 
-        X, y = reader_for(fitted)(self.test, target, files)
+        X, y = reader_for(fitted)(self.test, target, files, every_row=False)
         scores = scores_of(fitted, X, y)
         return {"test_rows": len(y), **{f"test_{name}": value for name, value in scores.items()}}
 

@@ -75,16 +75,9 @@ def _inputs(
         "decimal": reading.decimal,
         "text_columns": list(data.codes),
         "columns": list(data.names),
+        "missing_target": None if data.present is None else "drop",
     }
     lines = [_call(options, given), "X, y = table.X, table.y"]
-    if data.present is not None:  # with a target in each row `read_table` can take it out itself
-        del given["target"]
-        given["columns"] = [*data.names, data.target]
-        lines = [
-            _call(options, given),
-            f"X = table.X.dropna(subset=[{data.target!r}])",
-            f"y = X.pop({data.target!r})",
-        ]
     days = [c.name for c in columns if c.kind == "date" and c.name in data.names]
     lines += [f"X[{name!r}] = pandas.to_datetime(X[{name!r}], unit='D')" for name in days]
     if codes := [name for name in data.codes if name in data.names]:

@@ -66,6 +66,8 @@ class RawTable:
         values, and how many there are.
     rows : int
         The number of rows.
+    left_out : int
+        How many rows of the file are left out.
     """
 
     names: list[str]
@@ -73,6 +75,7 @@ class RawTable:
     dialect: Dialect | None = None
     odd: dict[str, tuple[str, int]] = field(default_factory=dict)
     rows: int = 0
+    left_out: int = 0
 
 
 def read_raw(path: Path, kind: str, reading: Reading) -> RawTable:

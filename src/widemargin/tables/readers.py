@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from widemargin._runtime.files import PathLike
 from widemargin.tables.arrow import features, target_array
 from widemargin.tables.errors import Argument, ArgumentError, DataFileError
-from widemargin.tables.formats import format_of, read_errors, regular_file
+from widemargin.tables.formats import format_of, read_errors, regular_file, require_pyarrow
 from widemargin.tables.numbers import read_npz, read_svmlight
 from widemargin.tables.raw import RawTable, Reading, read_raw
 from widemargin.tables.table import Table, find_column
@@ -25,6 +26,7 @@ def read_table(
     text_columns: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
+    missing_target: str = "error",
     n_features: int | None = None,
     index_base: int | None = None,
 ) -> Table:
@@ -61,6 +63,9 @@ def read_table(
     columns : sequence of str or None, default=None
         The columns that are inputs, if the file has them.  The others are left out and may hold
         anything.  With None all columns are inputs.  For files with named columns.
+    missing_target : {"error", "drop"}, default="error"
+        What to do about rows without a target in files with named columns: refuse the file, or
+        leave these rows out.
     n_features : int or None, default=None
         Number of features of an svmlight file, which the file does not record.  None means the
         largest column number, which must be in proportion to the size of the file.
@@ -109,6 +114,8 @@ def read_table(
         raise ArgumentError(
             Argument("index_base", index_base), "; use 0, 1 or None (inferred from the file)"
         )
+    if missing_target not in ("error", "drop"):
+        raise ArgumentError(Argument("missing_target", missing_target), "; use 'error' or 'drop'")
     known = [*(known or ()), *([] if target is None else [str(target)])]
     text = text_columns or ()
     mostly = text_columns is not None  # the other columns are numbers
@@ -124,6 +131,8 @@ def read_table(
             return read_npz(file, target)
         raw = read_raw(file, kind, reading)
         check_names(raw.names, file)
+        if missing_target == "drop" and target is not None:
+            raw = _with_target(raw, find_column(raw.names, target, file), file)
         return _from_raw(raw, file, target, frame=text_columns is not None)
 
 
@@ -140,6 +149,23 @@ def _places_of(
     return places
 
 
+def _with_target(raw: RawTable, place: int, path: Path) -> RawTable:
+    """The rows that have a target."""
+    compute = require_pyarrow().compute
+    present = compute.invert(compute.is_null(raw.columns[place], nan_is_null=True))
+    rows = int(compute.sum(present).as_py() or 0)
+    if rows == raw.rows:
+        return raw
+    if rows == 0:
+        raise DataFileError(
+            f"{path}: the target {raw.names[place]!r} is missing in all rows; name another column "
+            "with ",
+            Argument("target"),
+        )
+    columns = [None if column is None else column.filter(present) for column in raw.columns]
+    return replace(raw, columns=columns, rows=rows, left_out=raw.rows - rows)
+
+
 def _from_raw(raw: RawTable, path: Path, target: str | int | None, *, frame: bool) -> Table:
     names = raw.names
     at = None if target is None else find_column(names, target, path)
@@ -150,7 +176,8 @@ def _from_raw(raw: RawTable, path: Path, target: str | int | None, *, frame: boo
     chosen = tuple(names[i] for i in inputs)
     X = features([raw.columns[i] for i in inputs], chosen, frame=frame, path=path, rows=raw.rows)
     others = tuple(name for name, column in zip(names, raw.columns, strict=True) if column is None)
-    return Table(X, y, chosen, None if at is None else names[at], others=others)
+    name = None if at is None else names[at]
+    return Table(X, y, chosen, name, others=others, left_out=raw.left_out)
 
 
 def check_names(names: Sequence[str], path: Path) -> None:

@@ -28,6 +28,8 @@ class Table:
         The number of the first column in an svmlight file, as given or inferred.
     others : tuple of str
         Names of the columns that were left out, because `columns` does not name them.
+    left_out : int
+        How many rows were left out, because they have no target.
     """
 
     X: Any
@@ -36,6 +38,7 @@ class Table:
     target_name: str | None
     index_base: int | None = None
     others: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 def find_column(names: Sequence[str], wanted: str | int, path: object) -> int:
