@@ -328,7 +328,7 @@ def resume(
 
 
 def _resumed(problem: Problem, coef: FloatArray) -> FloatArray | None:
-    """A β to go on from, unless its sums need both α and α* of an example of ``nu_svr``."""
+    """A β to continue from, unless its sums need both α and α* of an example of ``nu_svr``."""
     begin, _ = resume(problem, coef, 1.0, -np.inf)
     return begin if problem.kind != "nu_svr" or one_of_each(begin) else None
 
