@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from sklearn.metrics.pairwise import rbf_kernel
-
+from widemargin.papers.chapter5_shrinking import by_pairs
 from widemargin.papers.drawing import drawn
 from widemargin.papers.item import Claim, Measured
 from widemargin.papers.regression import (
@@ -11,17 +10,13 @@ from widemargin.papers.regression import (
     OLD,
     ORIGIN,
     TASKS,
-    TOL,
     by_name,
-    first_rows,
     fit,
     table_item,
 )
 from widemargin.papers.scope import Scope
 from widemargin.papers.trials import exponent
 from widemargin.plots.style import LEGEND
-from widemargin.reference.regression_pairs import pair_decomposition
-from widemargin.reference.svm import svm_problem
 
 __all__ = ["ITEMS"]
 
@@ -64,14 +59,6 @@ EXPONENTS = {
 }
 
 
-def steps_by_pairs(name: str, rows: int) -> float:
-    X, y, *_ = first_rows(name, rows, Scope())
-    setting = TASKS[name]
-    problem = svm_problem("epsilon_svr", y, C=setting.C, epsilon=setting.epsilon)
-    K = rbf_kernel(X, X, gamma=setting.gamma)
-    return float(pair_decomposition(K, problem, TOL, max_iter=400_000).iterations)
-
-
 def growth(scope: Scope) -> Measured:
     counts = [max(round(scope.scale * count), count // 25) for count in COUNTS]
     here, seconds = {}, {}
@@ -81,7 +68,7 @@ def growth(scope: Scope) -> Measured:
         ]
         seconds[name] = [min(found.seconds for found in same) for same in fits]
         work = [same[0].steps * count for same, count in zip(fits, counts, strict=True)]
-        pairs = [steps_by_pairs(name, count) * count for count in counts]
+        pairs = [by_pairs(name, count, Scope()).steps * count for count in counts]
         here[f"{name}, SVMTorch"] = exponent(counts, seconds[name])
         here[f"{name}, SVMTorch, of steps × rows"] = exponent(counts, work)
         here[f"{name}, Nodelib"] = exponent(counts, pairs)

@@ -24,7 +24,7 @@ from widemargin.papers.scope import Scope
 from widemargin.reference.regression_pairs import pair_decomposition
 from widemargin.reference.svm import machine, svm_problem
 
-__all__ = ["ITEMS"]
+__all__ = ["ITEMS", "by_pairs"]
 
 COLUMNS = ("seconds", "support vectors", "cost", "training MAE", "test MAE")
 PAIRS = "Nodelib"
