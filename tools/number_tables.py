@@ -7,10 +7,12 @@ A marker names the function, then its arguments: `<!-- numbers: paper table-8.2 
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from widemargin.papers import ITEMS, NOT_COMPARABLE, Record
+from widemargin.papers.item import as_printed
 from widemargin.papers.report import number
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks/results"
@@ -80,7 +82,7 @@ def paper(*ids: str) -> str:
     best = any(line.best is not None for _, line in lines)
     rows = [
         [f"`{key}`"] * (len(ids) > 1)
-        + [line.name, number(line.published), number(line.here, line.spread)]
+        + [line.name, as_printed(line.published), number(line.here, line.spread)]
         + [number(line.best)] * best
         + [line.verdict]
         for key, line in lines
@@ -96,8 +98,8 @@ def fleuret() -> str:
     rows = []
     for epoch in range(sum(name.startswith("changes, epoch") for name in published)):
         names = [column.format(epoch) for column in columns]
-        pairs = [number(side.get(name)) for name in names for side in (published, here)]
-        rows.append([str(epoch), *pairs])
+        pairs = [(as_printed(published[name]), number(here.get(name))) for name in names]
+        rows.append([str(epoch), *chain.from_iterable(pairs)])
     head = [f"{name}, {side}" for name in ("changes", "training error, %", "test error, %")
             for side in ("published", "here")]  # fmt: skip
     return markdown(["epoch", *head], rows)

@@ -187,3 +187,10 @@ def test_every_claim_can_fail(name):
     for claim in ITEMS[name].claims:
         numbers = (AnyNumbers(seed) for seed in range(100))
         assert not all(claim.holds(ITEMS[name].published, found) for found in numbers), claim.text
+
+
+@pytest.mark.parametrize("name", [key for key, i in ITEMS.items() if i.published and i.claims])
+def test_the_published_numbers_bear_out_the_claims(name):
+    for line in ITEMS[name].lines(Measured(dict(ITEMS[name].published))):
+        if line.claim and "was not measured" not in line.reason:
+            assert line.verdict == REACHED, line.name

@@ -7,10 +7,9 @@ from sklearn.utils import Bunch
 
 from widemargin import HardMixtureClassifier, MixtureOfExpertsClassifier, Perceptron
 from widemargin.mixtures import GaussianGater, MLPGater
-from widemargin.papers.chapter5_growth import exponent
 from widemargin.papers.chapter7_figures import coefficient, norms_of, product_of_gates
 from widemargin.papers.forest_mixtures import parallel_minutes
-from widemargin.papers.trials import Results, compared, tuned
+from widemargin.papers.trials import Results, compared, exponent, tuned
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +90,8 @@ def test_norms_outside_the_diagonal_relative_to_those_on_it():
 def test_exponents_of_powers():
     rows = np.array([100.0, 200.0, 400.0])
     assert exponent(rows, 3.0 * rows**1.8) == pytest.approx(1.8)
+    assert exponent(rows, [0.0, 1.0, 4.0]) == pytest.approx(2.0)  # without the first
+    assert np.isnan(exponent(rows, [0.0, 0.0, 4.0]))
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,12 @@ def test_an_item_that_fails_is_named_and_the_others_are_in_the_report(tmp_path, 
     found = run("papers", "run", "figure-8.4", "confidence", "-o", tmp_path, code=1)
     assert found.stderr.splitlines() == ["figure-8.4 failed", "error: no rows"]
     assert "id='confidence'" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_published_numbers_are_shown_as_printed(tmp_path):
+    assert "-3,489,571.13" in run("papers", "show", "table-5.3").stdout
+    item = ITEMS["table-5.3"]
+    records = run_items([replace(item, run=lambda scope: Measured(dict(item.published)))], tmp_path)
+    write_report({item.id: item}, records, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert ">10.12<" in text

@@ -46,6 +46,7 @@ def show_item(
 ) -> None:
     """Show what one of them claims, and how it is run."""
     from widemargin.papers import ITEMS
+    from widemargin.papers.item import as_printed
 
     if item not in ITEMS:
         raise ValueError(f"no experiment is called {item!r}; `widemargin papers list` shows all")
@@ -67,7 +68,7 @@ def show_item(
     if found.published:
         table = table_of("", ["published"], found.unit or "value")
         for name, value in found.published.items():
-            table.add_row(name, f"{value:,g}")
+            table.add_row(name, as_printed(value))
         out.print(table)
     for claim in claims:
         out.print(f"claim: {claim}")

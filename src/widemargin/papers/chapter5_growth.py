@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
-
+from widemargin.papers.chapter5_shrinking import by_pairs
 from widemargin.papers.drawing import drawn
 from widemargin.papers.item import Claim, Measured
 from widemargin.papers.regression import (
@@ -12,18 +10,17 @@ from widemargin.papers.regression import (
     OLD,
     ORIGIN,
     TASKS,
-    TOL,
     by_name,
-    first_rows,
     fit,
     table_item,
 )
 from widemargin.papers.scope import Scope
+from widemargin.papers.trials import exponent
 from widemargin.plots.style import LEGEND
-from widemargin.reference.regression_pairs import pair_decomposition
-from widemargin.reference.svm import svm_problem
 
 __all__ = ["ITEMS"]
+
+REPEAT = 3  # of short fits, of which the fastest counts
 
 # ------------------------------------------------------------------------------------ Table 5.5
 
@@ -36,9 +33,17 @@ SECONDS_BY_CACHE = {
 }
 
 
+def seconds_with_cache(name: str, megabytes: int, scope: Scope) -> float:
+    """Of one fit, or of the fastest of some that take less than a second."""
+    found = fit(name, 10_000, scope, cache_size=megabytes).seconds
+    for _ in range(REPEAT if found < 1.0 else 0):
+        found = min(found, fit(name, 10_000, scope, cache_size=megabytes).seconds)
+    return found
+
+
 def caches(scope: Scope) -> Measured:
     here = {
-        f"{name}, {megabytes} MB": fit(name, 10_000, scope, cache_size=megabytes).seconds
+        f"{name}, {megabytes} MB": seconds_with_cache(name, megabytes, scope)
         for name in TASKS
         for megabytes in CACHES
     }
@@ -52,15 +57,6 @@ EXPONENTS = {
     "SVMTorch": dict(zip(TASKS, (1.81, 1.72, 1.82, 1.85), strict=True)),
     "Nodelib": dict(zip(TASKS, (1.83, 1.93, 2.09, 2.44), strict=True)),
 }
-REPEAT = 3
-
-
-def steps_by_pairs(name: str, rows: int) -> float:
-    X, y, *_ = first_rows(name, rows, Scope())
-    setting = TASKS[name]
-    problem = svm_problem("epsilon_svr", y, C=setting.C, epsilon=setting.epsilon)
-    K = rbf_kernel(X, X, gamma=setting.gamma)
-    return float(pair_decomposition(K, problem, TOL, max_iter=400_000).iterations)
 
 
 def growth(scope: Scope) -> Measured:
@@ -72,7 +68,7 @@ def growth(scope: Scope) -> Measured:
         ]
         seconds[name] = [min(found.seconds for found in same) for same in fits]
         work = [same[0].steps * count for same, count in zip(fits, counts, strict=True)]
-        pairs = [steps_by_pairs(name, count) * count for count in counts]
+        pairs = [by_pairs(name, count, Scope()).steps * count for count in counts]
         here[f"{name}, SVMTorch"] = exponent(counts, seconds[name])
         here[f"{name}, SVMTorch, of steps × rows"] = exponent(counts, work)
         here[f"{name}, Nodelib"] = exponent(counts, pairs)
@@ -85,11 +81,6 @@ def growth(scope: Scope) -> Measured:
         ax.legend(**LEGEND)
 
     return Measured(here, figures={"Seconds by training rows": drawn(draw)})
-
-
-def exponent(x: Any, y: Any) -> float:
-    """The slope of log y over log x."""
-    return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-9)), 1)[0])
 
 
 def less_than_quadratic(name: str) -> Claim:
@@ -108,7 +99,8 @@ ITEMS = (
         "The size of the cache",
         6.0,
         caches,
-        protocol="the first 10,000 rows, q = 2, shrinking without a check",
+        protocol="the first 10,000 rows, q = 2, shrinking without a check; the fastest of "
+        f"{REPEAT + 1} fits where one takes less than a second",
         published=BY_CACHE,
         unit="seconds",
         not_comparable=dict.fromkeys(BY_CACHE, OLD),
@@ -121,7 +113,7 @@ ITEMS = (
             Claim(
                 "Kin and Sunspots need no more than 10 MB",
                 lambda _, here: all(
-                    here[f"{name}, 100 MB"] > 0.5 * here[f"{name}, 10 MB"]
+                    here[f"{name}, 100 MB"] > 0.8 * here[f"{name}, 10 MB"]
                     for name in ("Kin", "Sunspots")
                 ),
             ),
@@ -135,7 +127,7 @@ ITEMS = (
     table_item(
         "5.6",
         "Growth of the time with the number of rows",
-        1.5,
+        2.0,
         growth,
         protocol="the first 500 to 5,000 rows, cache of 300 MB, q = 2, shrinking without a check; "
         f"the fastest of {REPEAT} fits",
@@ -155,7 +147,7 @@ ITEMS = (
         deviations=(
             ORIGIN,
             "Nodelib's rows are steps times rows of a machine in NumPy that selects α and α* "
-            "together.",
+            "together. With 500 rows of Sunspots no step is needed here; they are left out.",
         ),
     ),
 )

@@ -17,7 +17,7 @@ from widemargin.papers.forest_mixtures import (
 )
 from widemargin.papers.item import Claim, Item, Measured, in_thesis
 from widemargin.papers.scope import Scope
-from widemargin.papers.trials import compared, error
+from widemargin.papers.trials import compared, error, exponent
 from widemargin.plots.style import BLUE, LEGEND, VERMILION
 
 __all__ = ["ITEMS"]
@@ -54,8 +54,7 @@ def figure_6_2(scope: Scope) -> Measured:
         for how in ("minutes", "minutes in parallel")
     }
     for how, values in minutes.items():
-        slope = np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-9)), 1)[0]
-        here[f"exponent of the {how}"] = float(slope)
+        here[f"exponent of the {how}"] = exponent(sizes, values)
     history = trial("50 SVMs, gater of 150 units", scope).fits[0].history_
     curves = {
         "training": [100 * record["error"] for record in history],

@@ -25,6 +25,7 @@ __all__ = [
     "Line",
     "Measured",
     "Numbers",
+    "as_printed",
     "in_thesis",
 ]
 
@@ -77,6 +78,7 @@ class Line:
     best: float | None = None
     spread: float | None = None
     setting: str = ""
+    claim: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,10 +163,22 @@ class Item:
         try:
             holds = claim.holds(self.published, measured.here)
         except KeyError as missing:
-            return Line(claim.text, NOT_REACHED, f"{missing.args[0]} was not measured")
-        return (
-            Line(claim.text, REACHED) if holds else Line(claim.text, NOT_REACHED, claim.otherwise)
-        )
+            reason = f"{missing.args[0]} was not measured"
+            return Line(claim.text, NOT_REACHED, reason, claim=True)
+        if holds:
+            return Line(claim.text, REACHED, claim=True)
+        return Line(claim.text, NOT_REACHED, claim.otherwise, claim=True)
+
+
+def as_printed(published: float | None) -> str:
+    """A published number with all its digits; "" without one.
+
+    Examples
+    --------
+    >>> as_printed(-3489571.13), as_printed(10.12), as_printed(936.0)
+    ('-3,489,571.13', '10.12', '936')
+    """
+    return "" if published is None else f"{published:,.{_decimals(published)}f}"
 
 
 def in_thesis(what: str, section: str = "", page: int = 0) -> str:

@@ -4,7 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from widemargin.papers.item import NOT_COMPARABLE, NOT_REACHED, REACHED, Item, Line
+from widemargin.papers.item import (
+    NOT_COMPARABLE,
+    NOT_REACHED,
+    REACHED,
+    Item,
+    Line,
+    as_printed,
+)
 from widemargin.papers.running import Record
 from widemargin.report.formats import number
 from widemargin.report.page import Cell, escape, page, table
@@ -12,11 +19,14 @@ from widemargin.report.page import Cell, escape, page, table
 __all__ = ["write_report"]
 
 MARKS = {REACHED: "✓", NOT_REACHED: "✗", NOT_COMPARABLE: "–", "": ""}
+FEW = 20  # further numbers, which are shown unasked
 CLASSES = {REACHED: "yes", NOT_REACHED: "no", NOT_COMPARABLE: "other", "": ""}
 STYLE = """
 figure div { background: #fff; border-radius: 4px; padding: .5rem }
 figcaption { margin-top: .25rem } td:last-child { padding-left: .5rem }
+ul { padding-left: 1.25rem } summary { cursor: pointer; color: var(--soft) }
 @media (max-width: 30rem) { table { font-size: .8125rem } th, td { padding-right: .35rem }
+  tbody th { min-width: 6rem } td.n { min-width: 0 }
   th.n { white-space: normal } td .small { font-size: .75rem } }
 """
 
@@ -74,12 +84,14 @@ def _summary(known: list[tuple[Item, Record]]) -> str:
 
 
 def _section(item: Item, record: Record) -> str:
-    measured = record.measured
+    measured, lines = record.measured, item.lines(record.measured)
     parts = [
         f"<h2 id='{escape(item.id)}'>{escape(item.id)}: {escape(item.title)}</h2>",
         f"<p class=small>{escape(item.source)} · {item.kind}</p>",
         _named("Protocol", [item.protocol]),
-        _table(item, item.lines(measured)),
+        _claims([line for line in lines if line.claim]),
+        _numbers([line for line in lines if line.published is not None], item.unit),
+        _others([line for line in lines if not line.claim and line.published is None]),
         _named("Notes", measured.notes),
         _named("Deviations", item.deviations),
     ]
@@ -101,22 +113,45 @@ def _named(name: str, texts: Iterable[str]) -> str:
     return "\n".join(paragraphs).replace("<p class=small>", f"<p class=small><b>{name}.</b> ", 1)
 
 
-def _table(item: Item, lines: list[Line]) -> str:
-    numbers = any(line.published is not None for line in lines)
+def _claims(lines: list[Line]) -> str:
+    items = (f"<li>{escape(line.name)} {_verdict(line)}</li>" for line in lines)
+    return f"<ul>{''.join(items)}</ul>" if lines else ""
+
+
+def _numbers(lines: list[Line], unit: str) -> str:
+    """Published numbers beside ours; why several cannot be compared is said once."""
+    if not lines:
+        return ""
     best = any(line.best is not None for line in lines)
-    head: list[Cell] = [(escape(item.unit), ""), *([("published", "n")] if numbers else [])]
-    head += [("here", "n"), *([("best here", "n")] if best else []), ("verdict", "")]
-    return table(head, [_row(line, numbers, best) for line in lines])
+    judged = any(line.verdict for line in lines)
+    head: list[Cell] = [(escape(unit), ""), ("published", "n"), ("here", "n")]
+    head += [("best here", "n")] * best + [("verdict", "")] * judged
+    rows, reason = [], ""
+    for line in lines:
+        setting = f" <span class=small>{escape(line.setting)}</span>" if line.setting else ""
+        row: list[Cell] = [(f"{escape(line.name)}{setting}", "")]
+        row += [(as_printed(line.published), "n")]
+        row += [(number(line.here, line.spread), "n")]
+        row += [(number(line.best), "n")] * best
+        again = line.verdict == NOT_COMPARABLE and line.reason == reason
+        row += [(_verdict(line, with_reason=not again), "")] * judged
+        rows.append(row)
+        reason = line.reason if line.verdict == NOT_COMPARABLE else reason
+    return table(head, rows)
 
 
-def _row(line: Line, numbers: bool, best: bool) -> list[Cell]:
-    setting = f" <span class=small>{escape(line.setting)}</span>" if line.setting else ""
-    reason = f" <span class=small>{escape(line.reason)}</span>" if line.reason else ""
+def _others(lines: list[Line]) -> str:
+    """What was measured and has no published number."""
+    if not lines:
+        return ""
+    rows: list[list[Cell]] = [[(escape(line.name), ""), (number(line.here), "n")] for line in lines]
+    found = table([("also measured", ""), ("here", "n")], rows)
+    return found if len(lines) <= FEW else f"<details><summary>More</summary>{found}</details>"
+
+
+def _verdict(line: Line, *, with_reason: bool = True) -> str:
     verdict = f"{MARKS[line.verdict]} {line.verdict}".strip()
-    return [
-        (f"{escape(line.name)}{setting}", ""),
-        *([(number(line.published), "n")] if numbers else []),
-        (number(line.here, line.spread), "n"),
-        *([(number(line.best), "n")] if best else []),
-        (f"{verdict}{reason}", CLASSES[line.verdict]),
-    ]
+    text = f"<span class='{CLASSES[line.verdict]}'>{verdict}</span>" if verdict else ""
+    if line.reason and with_reason:
+        text += f" <span class=small>{escape(line.reason)}</span>"
+    return text

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from sklearn.utils import Bunch
 
 from widemargin.datasets import fetch_connect4, fetch_forest
@@ -49,7 +47,3 @@ class Scope:
             for key in (f"X_{part}", f"y_{part}"):
                 data[key] = data[key][:count]
         return data
-
-    def shuffled(self, count: int, seed: int = 0) -> Any:
-        """The numbers of `rows(count)` of so many rows, in random order."""
-        return np.random.RandomState(seed).permutation(count)[: self.rows(count)]

@@ -136,7 +136,7 @@ ITEMS = (
     item(
         "6.1",
         "Hard mixtures of SVMs with a global gater",
-        12.0,
+        10.0,
         CELLS,
         lower(LARGE_GATER, "uniform mixture of 50 SVMs"),
         lower(LARGE_GATER, SMALL_GATER),

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from widemargin.papers.item import Measured
 from widemargin.theory import mcnemar
 
-__all__ = ["Results", "Trial", "compared", "error", "fitted", "tuned"]
+__all__ = ["Results", "Trial", "compared", "error", "exponent", "fitted", "tuned"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,15 @@ def fitted(model: Any, data: Bunch) -> Any:
 def error(fit: Any, data: Bunch, part: str) -> float:
     """The error in percent on the "train", "valid" or "test" rows."""
     return float(100 * (1 - fit.score(data[f"X_{part}"], data[f"y_{part}"])))
+
+
+def exponent(x: Any, y: Any) -> float:
+    """The slope of log y over log x, where y is not 0; NaN without two such points."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    known = y > 0
+    if known.sum() < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(x[known]), np.log(y[known]), 1)[0])
 
 
 @dataclass
