@@ -36,9 +36,14 @@ def write_data(folder: Path) -> None:
     np.savez(folder / "rows.npz", X=X, y=label)
 
 
+#: Commands that also write the models that others read, and the names of these.
+MODELS = {"train-csv": "known", "train-svc": "machine", "search": "searched"}
+
+
 def commands(folder: Path) -> dict[str, list[str]]:
-    """The arguments of each command, by name; `train-csv` writes the model that others read."""
+    """The arguments of each command, by name."""
     model, known = str(folder / "model"), str(folder / "known")
+    machine, searched = str(folder / "machine"), str(folder / "searched")
     rows = {suffix: str(folder / f"rows.{suffix}") for suffix in ("csv", "parquet", "svm", "npz")}
     named = ["--model", "margin-perceptron", "--set", "max_iter=3"]
     train = ["train", "--output", model, *named]
@@ -50,6 +55,9 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "train-parquet": [*train, rows["parquet"], "--target", "y"],
         "train-svmlight": [*train, rows["svm"]],
         "train-npz": [*train, rows["npz"]],
+        "train-svc": [
+            "train", "--output", model, "--model", "svc", "--set", "scaling=none", rows["npz"],
+        ],
         "train-stream-csv": ["train", "--output", model, rows["csv"], "--target", "y", *stream],
         "train-stream-parquet": [
             "train", "--output", model, rows["parquet"], "--target", "y", *stream,
@@ -58,10 +66,13 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "predict-parquet": [*predict, rows["parquet"], "--output", str(folder / "answers.parquet")],
         "info": ["info", known],
         "info-all": ["info"],
-        "search": [*search, "--output", str(folder / "found.safetensors")],
+        "convert": ["convert", machine, str(folder / "machine.libsvm")],
+        "search": [*search, "--output", str(folder / "found")],
+        "report": ["report", searched, "--output", str(folder / "report.html")],
         "evaluate": ["evaluate", known, rows["csv"], "--target", "y"],
         "inspect": ["inspect", rows["csv"], "--target", "y"],
         "demo": ["demo", "--output", str(folder / "demo.png")],
+        "papers-list": ["papers", "list"],
         "papers": ["papers", "run", "figure-2.2", "--output", str(folder / "papers")],
     }  # fmt: skip
 
@@ -89,9 +100,10 @@ def main() -> int:
         folder = Path(name)
         write_data(folder)
         every = commands(folder)
-        code, message = run([*every["train-csv"], "--output", str(folder / "known")])
-        if code != 0:
-            sys.exit(f"error: no model to start with: exit code {code}\n{message}")
+        for command, model in MODELS.items():
+            code, message = run([*every[command], "--output", str(folder / model)])
+            if code != 0:
+                sys.exit(f"error: no model to start with: exit code {code}\n{message}")
         for command, arguments in every.items():
             if options.only and not command.startswith(tuple(options.only)):
                 continue
