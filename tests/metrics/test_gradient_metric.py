@@ -158,6 +158,15 @@ def test_subsets_grow():
     assert {4000, 9000} <= set(sizes)
 
 
+def test_many_examples_teach_a_metric_with_a_third_of_them(monkeypatch):
+    X, y, _ = problem(9000, 6, noise=0.1)
+    monkeypatch.setattr("widemargin.metrics.gradient_metric.MANY_ROWS", 1000)
+    many = GradientMetric(max_iter=1, sharpness=1.0).fit(X, y)
+    assert many.history_[-1]["rows"] == 7200 // 3  # a fifth is held out
+    few = GradientMetric(max_iter=1, sharpness=1.0).fit(X[:2000], y[:2000])
+    assert few.history_[-1]["rows"] == 1000
+
+
 def test_a_matrix_needs_more_rows_than_factors():
     """The first subset of d inputs has d² rows at least: a matrix has about as many numbers."""
     X, y, _ = problem(10_000, 70, noise=0.1)

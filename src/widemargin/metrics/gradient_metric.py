@@ -40,6 +40,7 @@ from widemargin.training.time_limit import current_limit, limited, now
 
 __all__ = ["GradientMetric"]
 
+MANY_ROWS = 50_000  # that teach a metric, unless a third of the examples is more
 
 class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Scales inputs by how much the target depends on them.
@@ -73,8 +74,9 @@ class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # ty
         ¼ for ``structure="full"``. 1 drops inputs several times faster, where most are noise.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or values. "auto" decides by its type: fractions are values.
-    max_rows : int, default=50_000
-        The most examples that a machine is trained on.
+    max_rows : int or None, default=None
+        The most examples that a machine is trained on. None means 50,000, or a third of the
+        examples if that is more.
     gradient_rows : int, default=3000
         The most examples at which the gradient is computed.
     max_iter : int, default=8
@@ -166,7 +168,7 @@ class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # ty
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "metric_power": [Interval(Real, 0, None, closed="neither"), None],
         "task": [StrOptions({"auto", "classification", "regression"})],
-        "max_rows": [Interval(Integral, 1, None, closed="left")],
+        "max_rows": [Interval(Integral, 1, None, closed="left"), None],
         "gradient_rows": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -192,7 +194,7 @@ class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # ty
         epsilon: float = 0.05,
         metric_power: float | None = None,
         task: str = "auto",
-        max_rows: int = 50_000,
+        max_rows: int | None = None,
         gradient_rows: int = 3000,
         max_iter: int = 8,
         tol: float = 0.1,
@@ -311,7 +313,8 @@ class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # ty
             held_out = Rows(X_val, targets.coded(y_val), weights_val)
         stratified = targets.classes is not None
         order = nested_order(examples.y[train], stratified=stratified, random=random)
-        return examples[train[order[: self.max_rows]]], held_out
+        most = self.max_rows or max(MANY_ROWS, len(train) // 3)
+        return examples[train[order[:most]]], held_out
 
     def _keep(self, metric: Metric, scaling: Scaling, learner: MetricLearner) -> None:
         """The metric of the inputs as given, and what is known about it."""

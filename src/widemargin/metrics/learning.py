@@ -54,7 +54,6 @@ class Settings:
     full: bool
     power: float
     sharpness: tuple[float, ...]  # several: the best for the first size is chosen
-    max_rows: int
     max_iter: int
     gradient_rows: int
     smallest: float  # share of the largest input below which an input is dropped
@@ -67,7 +66,6 @@ class Settings:
             full=full,
             power=float(model.metric_power or (0.25 if full else 0.5)),
             sharpness=SHARPNESS if model.sharpness == "auto" else (float(model.sharpness),),
-            max_rows=int(model.max_rows),
             max_iter=int(model.max_iter),
             gradient_rows=int(model.gradient_rows),
             smallest=float(model.min_share),
@@ -170,8 +168,8 @@ class MetricLearner:
         return self._raised(self.without_small(best, self.settings.smallest))
 
     def _sizes(self) -> list[int]:
-        """Growing numbers of rows; the last one is all, or the most that are allowed."""
-        most = min(len(self.train), self.settings.max_rows)
+        """Growing numbers of rows; the last one is all."""
+        most = len(self.train)
         # A matrix of d inputs has about d² numbers. From fewer rows it would be mostly noise, and
         # the machines that are trained in it would confirm the noise.
         squared = self.train.X.shape[1] ** 2 if self.settings.full else 0
