@@ -404,6 +404,16 @@ def test_no_rows_to_predict(regressor):
         regressor.predict(np.empty((0, 4)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_numbers_of_any_type_raise_no_warning(dtype):
+    random = np.random.default_rng(0)
+    X = (50 * random.normal(size=(200, 4))).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TabularClassifier(**QUICK).fit(X, X[:, 0] > X[:, 1])
+    assert model.loss_ < model.baseline_loss_
+
+
 def test_inputs_too_large_to_add_up():
     X, y = values(60)
     X[3, 1] = 1e305
