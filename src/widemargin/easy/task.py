@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from widemargin.easy.amounts import amount_among
 from widemargin.report.record import Decision
 from widemargin.tables.errors import Argument, ArgumentError
 
@@ -9,6 +10,7 @@ __all__ = ["decide_task", "prepared"]
 
 FEW_VALUES = 20  # integers with at most as many values are classes
 MANY_VALUES, LEAST_ROWS, MOST_UNEVEN = 100, 20, 10.0  # of codes of classes 0, 1, 2, ...
+FEWEST_ROWS_PER_CLASS = 2  # on average
 TASKS = ("classification", "regression")
 
 
@@ -43,11 +45,16 @@ def _check_values(values: np.ndarray, counts: np.ndarray, task: str) -> None:
             f"the target holds a single value, {values[0]!s}, so there is nothing to learn; use "
             "rows with other values too, or name another column with --target"
         )
-    if task == "classification" and counts.max() == 1:
+    rows = int(counts.sum())
+    if task == "classification" and rows < FEWEST_ROWS_PER_CLASS * len(values):
+        remedy = "name another column with --target"
+        if values.dtype.kind in "iuf":
+            remedy += ", or use --task regression"
+        elif (amount := amount_among(values)) is not None:
+            remedy = f"if values such as {amount!r} are numbers, write them plainly, such as 1234.5"
         raise ValueError(
-            f"the target holds {len(values):,} different values, each in one row, so no class can "
-            "be learnt; name another column with --target"
-            + (", or use --task regression" if values.dtype.kind in "iuf" else "")
+            f"the target holds {len(values):,} different values in {rows:,} rows, so no class can "
+            f"be learnt; {remedy}"
         )
 
 
