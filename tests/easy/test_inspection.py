@@ -77,6 +77,16 @@ def test_rows_in_the_order_of_time(tmp_path):
     assert "time order" not in {finding.kind for finding in found.findings}
 
 
+def test_dates_that_a_parquet_file_holds_as_text(tmp_path):
+    days = np.datetime64("2020-01-01") + np.arange(N)
+    path = tmp_path / "d.parquet"
+    pd.DataFrame({"day": days.astype(str), "x": X, "y": CLASSES}).to_parquet(path)
+    data = read(Options(path, tmp_path / "m", target="y"))
+    assert ("time order", "day") in kinds(inspect(data, "classification"))
+    data = read(Options(path, tmp_path / "m", target="y", time_column="day"))
+    assert np.all(np.diff(data.role("time")) > 0)
+
+
 def test_other_findings(tmp_path):
     frame = pd.DataFrame({"x": X, "c": 1, "y": np.where(np.arange(N) % 20 == 0, "rare", "usual")})
     frame["gaps"] = np.where(np.arange(N) % 4 == 0, X, np.nan)
@@ -92,6 +102,15 @@ def test_other_findings(tmp_path):
     }
     levels = [finding.level for finding in found.findings]
     assert levels == sorted(levels, reverse=True)  # warnings before notes
+
+
+def test_dates_in_either_order_are_no_identifiers(tmp_path):
+    """A day per row is another value in each row, and yet what a user has to rewrite."""
+    days = pd.date_range("2020-01-01", periods=N).strftime("%d/%m/%Y")
+    _, found = looked(pd.DataFrame({"day": days, "x": X, "y": CLASSES}), tmp_path)
+    assert ("dates", "day") in kinds(found)
+    assert ("id", "day") not in kinds(found)
+    assert found.left_out == ["day"]
 
 
 def test_duplicates(tmp_path):

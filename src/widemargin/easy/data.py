@@ -10,6 +10,7 @@ from scipy import sparse
 
 from widemargin._typing import IntArray
 from widemargin.easy.memory import GROWTH, check_readable, readable_rows
+from widemargin.easy.moments import moments
 from widemargin.easy.options import Options
 from widemargin.report.record import Finding
 from widemargin.tables.arrow import check_finite, features, is_text, target_array
@@ -296,14 +297,11 @@ def _special(raw: RawTable, place: int, role: str, path: Path) -> np.ndarray:
     if role == "group":
         codes = column.combine_chunks().dictionary_encode().indices
         return np.asarray(pa.compute.fill_null(codes, -1).to_numpy(zero_copy_only=False))
-    if is_text(column):
+    if (numbers := moments(column)) is None:
         raise DataFileError(
             f"{path}: column {raw.names[place]!r} holds text, so its order is not known; write "
             "moments as 2026-01-31 or 2026-01-31 12:00, or as numbers"
         )
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     return np.where(np.isnan(numbers), -np.inf, numbers)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from widemargin.easy.data import Data
 from widemargin.easy.leakage import predicts_alone
+from widemargin.easy.moments import moments
 from widemargin.report.record import Column, Finding
-from widemargin.tables.arrow import is_text
-from widemargin.tables.formats import require_pandas, require_pyarrow
+from widemargin.tables.formats import require_pandas
 from widemargin.tables.values import text_of
 
 __all__ = ["duplicates", "grouped", "leaks", "rare_classes", "time_order"]
@@ -20,6 +20,7 @@ SMALL_CLASS, TINY_CLASS = 0.15, 5  # fraction of the rows, rows
 DUPLICATES = 0.01
 FEW_ALIKE = 3  # findings of a kind that are told one by one
 SORTED = 0.98  # fraction of neighbours in order
+FEWEST_TIMES = 20  # that show an order
 GROUPED = {
     "constant": "hold a single value",
     "missing": f"are missing in more than {MANY_MISSING:.0%} of the rows",
@@ -104,14 +105,11 @@ def time_order(data: Data, columns: Sequence[Column]) -> list[Finding]:
     if data.columns is None or not dates or "time" in data.special:
         return []
     for name in dates:
-        column = data.columns[data.names.index(name)]
-        if is_text(column):
+        times = moments(data.columns[data.names.index(name)].drop_null())
+        if times is None or len(times) < FEWEST_TIMES:
             continue
-        moments = column.drop_null().cast(require_pyarrow().int64()).to_numpy()
-        if len(moments) < 20:
-            continue
-        order = float(np.mean(np.diff(moments) >= 0))
-        in_order = order > SORTED and moments[0] < moments[-1]
+        order = float(np.mean(np.diff(times) >= 0))
+        in_order = order > SORTED and times[0] < times[-1]
         what = "rows are sorted by" if in_order else "rows have dates in"
         return [
             Finding(
