@@ -213,6 +213,7 @@ def test_evaluation_and_comparison(found, mixed, csv, model, tmp_path):
     assert np.sum(result["confusion"]["counts"]) == 300
     text = run("evaluate", found, mixed).stdout
     assert "error rate" in text
+    assert "F1 of low" in text
     assert "predicted class" in text
     constant = tmp_path / "worse"
     run("train", *MARGIN, mixed, "--target", "pay", "-o", constant, "--set", "max_iter=1")

@@ -156,13 +156,12 @@ def _print(paths: list[Path], found: list[dict[str, Any]], test: Any) -> None:
 
     first = found[0]
     out.print(visible(f"{paths[0]}: {first['rows']:,} rows"), style="bold", soft_wrap=True)
-    many = len(first.get("confusion", {}).get("classes", ())) > 2
     facts = {}
     for name, one in first["metrics"].items():
         label, text = METRICS[name], measure(one, METRICS[name].form)
         if len(found) > 1 and name in found[1]["metrics"]:
             text += f"; the other {amount(found[1]['metrics'][name]['value'], label.form)}"
-        facts[label.many if many else label.label] = text
+        facts[label.named(first.get("classes", ()))] = text
     print_facts(facts)
     for warning in first["notes"]:
         out.print(visible(f"warning: {warning}"), style="yellow")
