@@ -108,7 +108,7 @@ def importances(record: Record) -> Section:
     plot = Plot(
         "bars",
         "Importance of the columns",
-        f"{quoted(kept[0].name)} is the most important column with {percent(values[0])}. {said}",
+        f"{quoted(kept[0].name)} is the most important column with {percent(values[0])}. {said}".strip(),
         "share of all columns",
         "",
         (Series("importance", names, values),),
