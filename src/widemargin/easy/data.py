@@ -17,7 +17,6 @@ from widemargin.tables.arrow import check_finite, features, is_text, target_arra
 from widemargin.tables.dialect import Dialect
 from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import (
-    COMPRESSED,
     format_of,
     read_errors,
     regular_file,
@@ -142,7 +141,7 @@ def read(options: Options, *, need_target: bool = True, only: Sequence[str] | No
             return _of_matrix(read_npz(file, options.target), options, need_target)
         few = None
         if kind in ("csv", "tsv"):
-            few = readable_rows(file, file.suffix.lower() in COMPRESSED)
+            few = readable_rows(file)
         wanted = [options.target, options.groups, options.time_column, *options.drop]
         known = [*options.reading.known, *(name for name in wanted if name is not None)]
         reading = replace(
