@@ -224,7 +224,26 @@ def test_evaluation_and_comparison(found, mixed, csv, model, tmp_path):
     assert test["only_first_wrong"] - test["only_second_wrong"] == wrong - other
     assert "McNemar" in run("evaluate", found, mixed, "--compare", constant).stdout
     assert "name it with --target" in fails("evaluate", model, csv)
+    line = fails("evaluate", found, mixed, "--target", "town")
+    assert "column 'town' is an input of the model; name another column with --target" in line
     assert "lacks columns 'a', 'b', 'c'" in fails("evaluate", model, mixed, "--target", "pay")
+
+
+def test_comparison_of_classes_that_are_numbers(numbers, tmp_path):
+    """A gap makes the target of a CSV file fractions, and the classes of a search stay integers."""
+    X, y = numbers
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    frame.loc[0, "y"] = None
+    path, one, two = (tmp_path / name for name in ("d.csv", "one", "two"))
+    frame.to_csv(path, index=False)
+    run("train", path, "--target", "y", "-o", one, *QUICK, "--quiet")
+    frame.iloc[1:].to_csv(path, index=False)
+    run("train", *MARGIN, path, "--target", "y", "-o", two, "--quiet")
+    result = run_json("evaluate", one, path, "--compare", two)
+    wrong = [round(found["metrics"]["error"]["value"] * 119) for found in (result, result["compared"])]
+    test = result["test"]
+    assert test["only_first_wrong"] - test["only_second_wrong"] == wrong[0] - wrong[1]
+    assert max(test["only_first_wrong"], test["only_second_wrong"]) < 60
 
 
 def test_comparison_of_values(mixed, tmp_path):

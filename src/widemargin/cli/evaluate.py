@@ -130,9 +130,9 @@ def compared(models: list[Any], pairs: list[tuple[Any, Any]], tasks: list[str]) 
     first, second = (
         np.asarray(m.predict(X)).ravel() for m, (X, _) in zip(models, pairs, strict=True)
     )
-    y = pairs[0][1]
+    y, other = (pair[1] for pair in pairs)  # the same values, as numbers or as text
     if tasks[0] == "classification":
-        classes = mcnemar(y.astype(str), first.astype(str), second.astype(str))
+        classes = mcnemar(np.zeros(len(y), dtype=bool), first != y, second != other)
         return {
             "test": "McNemar",
             "only_first_wrong": classes.only_first,
