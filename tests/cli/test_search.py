@@ -42,6 +42,7 @@ def test_quiet_and_json(mixed, tmp_path):
     found = run_json("train", mixed, *options)
     assert found["task"] == "classification"
     assert found["evaluation"]["metrics"]["error"]["value"] < 0.3
+    assert (found["data"], found["file"]) == (f"{mixed}", f"{tmp_path / 'm'}")
     assert found["report_file"] == f"{tmp_path / 'm.html'}"
     assert found["command"].startswith(f"widemargin train {mixed} --target pay")
 
