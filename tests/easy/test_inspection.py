@@ -226,3 +226,16 @@ def test_classes_are_written_as_models_know_them(tmp_path):
     _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)
     (finding,) = [finding for finding in found.findings if finding.kind == "rare classes"]
     assert finding.text == "1 of 2 classes have fewer than 5 rows: 2"
+
+
+def test_fractions_as_classes(tmp_path):
+    frame = pd.DataFrame({"x": X, "y": np.repeat([0.5, 1.5], N // 2)})
+    looked(frame, tmp_path)  # a tree of scikit-learn refuses classes that are fractions
+
+
+@pytest.mark.parametrize(("rare", "scorers"), [("yes", "f1 or average_precision"), ("a", "f1_macro")])
+def test_the_advice_for_a_rare_class_is_about_that_class(rare, scorers, tmp_path):
+    y = np.where(np.arange(N) % 20 == 0, rare, "no")
+    _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)
+    (finding,) = [finding for finding in found.findings if finding.kind == "imbalance"]
+    assert f"{scorers} chooses" in finding.advice

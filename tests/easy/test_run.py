@@ -65,6 +65,7 @@ def test_a_test_file_judges(options, customers, tmp_path):
     frame.iloc[::-1, ::-1].iloc[:50].assign(more=1).to_csv(tmp_path / "test.csv", index=False)
     outcome = run(options(test=tmp_path / "test.csv"))
     assert (outcome.record.train_rows, outcome.record.test_rows) == (240, 50)
+    assert "time order" not in {finding.kind for finding in outcome.record.findings}
     frame.drop(columns="age").to_csv(tmp_path / "test.csv", index=False)
     with pytest.raises(ValueError, match=r"test\.csv: lacks the columns 'age'"):
         run(options(test=tmp_path / "test.csv"))

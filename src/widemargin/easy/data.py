@@ -181,6 +181,13 @@ def _wanted(names: list[str], options: Options, only: Sequence[str] | None) -> s
                 Argument(option),
                 "; leave out one of them",
             )
+    for name in options.keep:
+        if find_column(names, name, options.data) in places:
+            raise DataFileError(
+                f"{options.data}: column {name!r} is dropped, but it is also named by ",
+                Argument("keep"),
+                "; leave out one of them",
+            )
     if only is not None:
         return roles | {i for i, name in enumerate(names) if name in set(only)}
     return set(range(len(names))) - places

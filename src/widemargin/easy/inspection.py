@@ -20,6 +20,7 @@ from widemargin.easy.table_findings import (
     rare_classes,
     time_order,
 )
+from widemargin.easy.task import prepared
 from widemargin.report.record import Column, Finding
 from widemargin.tables.formats import require_pandas, require_pyarrow
 from widemargin.tables.frames import open_table
@@ -100,7 +101,7 @@ def inspect(
     if data.y is not None and task is not None:
         used = [c for c in columns if c.role == "input" and c.kind != "constant"]
         with quiet():
-            findings += leaks(sample, data.y[rows], used, task, deadline)
+            findings += leaks(sample, prepared(data.y, task)[rows], used, task, deadline)
     findings = grouped(findings)
     levels = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda finding: levels[finding.level])

@@ -60,14 +60,17 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
             )
         ]
     share = counts.min() / counts.sum()
+    # The scorers called f1 and average_precision are about the second class.
+    second = counts.argmin() == 1
+    scorers = "balanced_accuracy" + (", f1 or average_precision" if second else " or f1_macro")
     if len(values) == 2 and share < SMALL_CLASS:
         return [
             Finding(
                 "note",
                 "imbalance",
                 f"only {share:.1%} of the rows are of the class {text_of(values[counts.argmin()])}",
-                "look at its precision and recall, not at the error; --metric balanced_accuracy, "
-                "f1 or average_precision chooses for them",
+                "look at its precision and recall, not at the error; --metric "
+                f"{scorers} chooses for them",
                 target,
             )
         ]

@@ -36,7 +36,8 @@ def decide_task(y: np.ndarray, wanted: str | None) -> Decision:
     _check_values(values, counts, task)
     other = TASKS[1 - TASKS.index(task)]
     shown = task if task == "regression" else f"classification, {len(values):,} classes"
-    return Decision("task", shown, why, f"--task {other}")
+    text = values.dtype.kind not in "iufb"  # which is no value of a regression
+    return Decision("task", shown, why, "" if text else f"--task {other}")
 
 
 def _check_values(values: np.ndarray, counts: np.ndarray, task: str) -> None:
