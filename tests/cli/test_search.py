@@ -241,7 +241,8 @@ def test_comparison_of_classes_that_are_numbers(numbers, tmp_path):
     frame.iloc[1:].to_csv(path, index=False)
     run("train", *MARGIN, path, "--target", "y", "-o", two, "--quiet")
     result = run_json("evaluate", one, path, "--compare", two)
-    wrong = [round(found["metrics"]["error"]["value"] * 119) for found in (result, result["compared"])]
+    both = (result, result["compared"])
+    wrong = [round(found["metrics"]["error"]["value"] * 119) for found in both]
     test = result["test"]
     assert test["only_first_wrong"] - test["only_second_wrong"] == wrong[0] - wrong[1]
     assert max(test["only_first_wrong"], test["only_second_wrong"]) < 60

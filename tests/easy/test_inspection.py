@@ -233,7 +233,9 @@ def test_fractions_as_classes(tmp_path):
     looked(frame, tmp_path)  # a tree of scikit-learn refuses classes that are fractions
 
 
-@pytest.mark.parametrize(("rare", "scorers"), [("yes", "f1 or average_precision"), ("a", "f1_macro")])
+@pytest.mark.parametrize(
+    ("rare", "scorers"), [("yes", "f1 or average_precision"), ("a", "or f1_macro")]
+)
 def test_the_advice_for_a_rare_class_is_about_that_class(rare, scorers, tmp_path):
     y = np.where(np.arange(N) % 20 == 0, rare, "no")
     _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)

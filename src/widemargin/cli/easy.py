@@ -160,7 +160,7 @@ def print_findings(
     most: int = MOST_FINDINGS,
     room: float = float("inf"),
 ) -> None:
-    """What to look at, in at most `room` lines: warnings with advice, and how many are not shown."""
+    """What to look at, in at most `room` lines: warnings with advice, then notes."""
     findings = [finding for finding in findings if finding.kind not in TOLD]
     warnings = [finding for finding in findings if finding.level != "note"]
     shown = 0
