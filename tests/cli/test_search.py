@@ -215,6 +215,10 @@ def test_evaluation_and_comparison(found, mixed, csv, model, tmp_path):
     text = run("evaluate", found, mixed).stdout
     assert "error rate" in text
     assert "F1 of low" in text
+    assert "warning: the model was trained on a file called mixed.csv" in text
+    mixed.rename(tmp_path / "new.csv")
+    assert run_json("evaluate", found, tmp_path / "new.csv")["notes"] == []
+    (tmp_path / "new.csv").rename(mixed)
     assert "predicted class" in text
     constant = tmp_path / "worse"
     run("train", *MARGIN, mixed, "--target", "pay", "-o", constant, "--set", "max_iter=1")

@@ -70,6 +70,8 @@ def evaluate(
     found = [
         _evaluated(path, one, X, y) for path, one, (X, y) in zip(paths, fitted, pairs, strict=True)
     ]
+    for one, result in zip(fitted, found, strict=True):
+        result["notes"] += _known_rows(one, data)
     test = None
     if compare is not None:
         test = compared(fitted, pairs, [one["task"] for one in found])
@@ -102,6 +104,19 @@ def _target_of(model: Any) -> str | None:
     record = record_of(model)
     named = getattr(model, "feature_names_in_", None) is not None
     return record.target if record is not None and named else None
+
+
+def _known_rows(model: Any, data: Path) -> list[str]:
+    """A warning if the rows may be those that the model was trained on."""
+    from widemargin.easy.saved import record_of
+
+    record = record_of(model)
+    if record is None or record.file != data.name:
+        return []
+    return [
+        f"the model was trained on a file called {data.name}: on the rows of its training these "
+        "numbers are too good; its report has those of the held-out rows"
+    ]
 
 
 def _evaluated(path: Path, model: Any, X: Any, y: Any) -> dict[str, Any]:
