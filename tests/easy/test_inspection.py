@@ -61,6 +61,10 @@ def test_leakage(tmp_path):
     _, found = looked(frame, tmp_path, "regression")
     leaks = {name for kind, *names in kinds(found) if kind == "leakage" for name in names}
     assert leaks == {"x", "cents"}
+    frame = pd.DataFrame({"two words": X, "x": RNG.normal(size=N), "y": 3 * X})
+    _, found = looked(frame, tmp_path, "regression")
+    (finding,) = [finding for finding in found.findings if finding.kind == "leakage"]
+    assert finding.advice.endswith("--drop 'two words'")
 
 
 def test_rows_in_the_order_of_time(tmp_path):

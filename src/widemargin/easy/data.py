@@ -1,5 +1,6 @@
 """The rows of a data file, before and after the target is taken out."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -292,7 +293,7 @@ def _odd(name: str, example: str, count: int) -> Finding:
         "mixed types",
         f"{name} holds numbers, and {count:,} other values such as {example!r}, which count as "
         "missing",
-        f"if its values are categories, use --text {name}",
+        f"if its values are categories, use --text {shlex.quote(name)}",
         (name,),
     )
 

@@ -137,9 +137,8 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
             "constant",
             "only missing values" if levels == 0 else f"only {text_of(present.iloc[0])}",
         )
-        finding = Finding(
-            "note", "constant", f"{name} holds {what}", "it is not used; drop it", (name,)
-        )
+        advice = "it tells nothing about the target, so the file does not need it"
+        finding = Finding("note", "constant", f"{name} holds {what}", advice, (name,))
         return Column(name, kind, missing, levels, "left out", what), [finding]
     kind = kind_of(open_table(values.to_frame()).column(0))
     text = kind == "category"

@@ -1,5 +1,6 @@
 """Findings about a table as a whole: its classes, repeated rows, the order of time, leakage."""
 
+import shlex
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -120,7 +121,8 @@ def time_order(data: Data, columns: Sequence[Column]) -> list[Finding]:
                 "time order",
                 f"{what} {name}, but held-out rows are drawn at random: the model is judged by "
                 "rows between those that it has seen",
-                f"if it shall predict the future, hold out the last rows: --time-column {name}",
+                "if it shall predict the future, hold out the last rows: --time-column "
+                f"{shlex.quote(name)}",
                 (name,),
             )
         ]
@@ -141,7 +143,7 @@ def leaks(
                     "leakage",
                     f"{column.name} alone predicts the target almost perfectly",
                     "check whether it is known when predictions are made; if not, "
-                    f"--drop {column.name}",
+                    f"--drop {shlex.quote(column.name)}",
                     (column.name,),
                 )
             )
