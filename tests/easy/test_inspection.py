@@ -140,6 +140,8 @@ def test_numbers_with_odd_values(tmp_path):
     assert ("mixed types", "v") in kinds(found)
     assert "2 other values such as 'unknown'" in found.findings[0].text
     assert data.take(np.array([3]))["v"].isna().all()
+    _, found = looked(frame.drop(index=3), tmp_path)
+    assert "1 other value such as 'unknown'" in found.findings[0].text
     data, _ = looked(frame, tmp_path, text=("v",))
     assert data.take(np.array([3]))["v"].tolist() == ["unknown"]
 

@@ -13,6 +13,7 @@ from widemargin._typing import IntArray
 from widemargin.easy.memory import GROWTH, check_readable, readable_rows
 from widemargin.easy.moments import moments
 from widemargin.easy.options import Options
+from widemargin.report.formats import plural
 from widemargin.report.record import Finding
 from widemargin.tables.arrow import check_finite, features, is_text, target_array
 from widemargin.tables.dialect import Dialect
@@ -291,8 +292,8 @@ def _odd(name: str, example: str, count: int) -> Finding:
     return Finding(
         "warning",
         "mixed types",
-        f"{name} holds numbers, and {count:,} other values such as {example!r}, which count as "
-        "missing",
+        f"{name} holds numbers, and {plural(count, 'other value')} such as {example!r}; what is "
+        "not a number counts as missing",
         f"if its values are categories, use --text {shlex.quote(name)}",
         (name,),
     )
