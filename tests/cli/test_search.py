@@ -42,6 +42,7 @@ def test_quiet_and_json(mixed, tmp_path):
     found = run_json("train", mixed, *options)
     assert found["task"] == "classification"
     assert found["evaluation"]["metrics"]["error"]["value"] < 0.3
+    assert (found["data"], found["file"]) == (f"{mixed}", f"{tmp_path / 'm'}")
     assert found["report_file"] == f"{tmp_path / 'm.html'}"
     assert found["command"].startswith(f"widemargin train {mixed} --target pay")
 
@@ -213,6 +214,11 @@ def test_evaluation_and_comparison(found, mixed, csv, model, tmp_path):
     assert np.sum(result["confusion"]["counts"]) == 300
     text = run("evaluate", found, mixed).stdout
     assert "error rate" in text
+    assert "F1 of low" in text
+    assert "warning: the model was trained on a file called mixed.csv" in text
+    mixed.rename(tmp_path / "new.csv")
+    assert run_json("evaluate", found, tmp_path / "new.csv")["notes"] == []
+    (tmp_path / "new.csv").rename(mixed)
     assert "predicted class" in text
     constant = tmp_path / "worse"
     run("train", *MARGIN, mixed, "--target", "pay", "-o", constant, "--set", "max_iter=1")
@@ -223,7 +229,27 @@ def test_evaluation_and_comparison(found, mixed, csv, model, tmp_path):
     assert test["only_first_wrong"] - test["only_second_wrong"] == wrong - other
     assert "McNemar" in run("evaluate", found, mixed, "--compare", constant).stdout
     assert "name it with --target" in fails("evaluate", model, csv)
+    line = fails("evaluate", found, mixed, "--target", "town")
+    assert "column 'town' is an input of the model; name another column with --target" in line
     assert "lacks columns 'a', 'b', 'c'" in fails("evaluate", model, mixed, "--target", "pay")
+
+
+def test_comparison_of_classes_that_are_numbers(numbers, tmp_path):
+    """A gap makes the target of a CSV file fractions, and the classes of a search stay integers."""
+    X, y = numbers
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    frame.loc[0, "y"] = None
+    path, one, two = (tmp_path / name for name in ("d.csv", "one", "two"))
+    frame.to_csv(path, index=False)
+    run("train", path, "--target", "y", "-o", one, *QUICK, "--quiet")
+    frame.iloc[1:].to_csv(path, index=False)
+    run("train", *MARGIN, path, "--target", "y", "-o", two, "--quiet")
+    result = run_json("evaluate", one, path, "--compare", two)
+    both = (result, result["compared"])
+    wrong = [round(found["metrics"]["error"]["value"] * 119) for found in both]
+    test = result["test"]
+    assert test["only_first_wrong"] - test["only_second_wrong"] == wrong[0] - wrong[1]
+    assert max(test["only_first_wrong"], test["only_second_wrong"]) < 60
 
 
 def test_comparison_of_values(mixed, tmp_path):

@@ -85,3 +85,10 @@ def test_a_named_column_of_an_archive_is_dropped(tmp_path):
     np.savez(tmp_path / "d.npz", X=np.eye(3), y=np.arange(3), columns=columns)
     data = read(Options(tmp_path / "d.npz", tmp_path / "m", drop=("b",)))
     assert (data.names, data.dropped, data.matrix.shape) == (["a", "c"], ("b",), (3, 2))
+
+
+def test_a_column_is_not_both_kept_and_dropped(tmp_path):
+    (tmp_path / "d.csv").write_text("x,z,y\n1,2,a\n3,4,b\n")
+    options = Options(tmp_path / "d.csv", tmp_path / "m", target="y", keep=("x",), drop=("x",))
+    with pytest.raises(ValueError, match="column 'x' is dropped, but it is also named by keep="):
+        read(options)

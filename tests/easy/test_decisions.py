@@ -1,5 +1,7 @@
 """What is decided from the data: the task, the metric, the rows that are held out, the time."""
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def test_the_task(y, task):
     decision = decide_task(y, None)
     assert decision.value.startswith(task)
     other = {"classification": "regression", "regression": "classification"}[task]
-    assert decision.override == f"--task {other}"
+    assert decision.override == ("" if y.dtype.kind == "U" else f"--task {other}")
 
 
 def test_tasks_that_are_given():
@@ -43,8 +45,16 @@ def test_tasks_that_are_given():
         decide_task(np.array(["a", "b"]), "ranking")
     with pytest.raises(ValueError, match="a single value, a, so there is nothing to learn"):
         decide_task(np.array(["a", "a"]), None)
-    with pytest.raises(ValueError, match="3 different values, each in one row"):
+    with pytest.raises(ValueError, match="3 different values in 3 rows, so no class"):
         decide_task(np.array(["a", "b", "c"]), None)
+
+
+def test_amounts_as_text_are_no_classes():
+    """A thousand classes of one row each would take a search far beyond its time limit."""
+    sales = np.array([f"{1 + k % 9},{k % 70:03d}" for k in range(100)])
+    with pytest.raises(ValueError, match="if values such as '1,000' are numbers, write them plain"):
+        decide_task(sales, None)
+    decide_task(np.array(["K1", "K2"] * 2), None)
 
 
 def test_targets_as_models_take_them():
@@ -139,12 +149,17 @@ def test_the_clock_divides_its_limit():
 def test_files_larger_than_memory_are_read_in_part(tmp_path, monkeypatch):
     path = tmp_path / "d.csv"
     path.write_text("1,2\n" * 100_000)
-    assert readable_rows(path, compressed=False) is None
+    assert readable_rows(path) is None
     monkeypatch.setattr("widemargin.easy.memory.available_bytes", lambda: 100_000.0)
-    assert 1_000 <= readable_rows(path, compressed=False) < 10_000
+    assert 1_000 <= readable_rows(path) < 10_000
     with pytest.raises(MemoryError, match=r"d\.csv: needs about 0\.0 GiB .* --stream and --model"):
         check_readable(path, "parquet")
     assert largest_rows(10) == pytest.approx(100_000 * 0.5 / (8 * 8 * 10))
+    # Rows are counted in the text, not in the bytes of a compressed file.
+    with gzip.open(tmp_path / "d.csv.gz", "wb") as stream:
+        stream.writelines(RNG.bytes(5_000).hex().encode() + b"\n" for _ in range(100))
+    monkeypatch.setattr("widemargin.easy.memory.available_bytes", lambda: 1e7)
+    assert readable_rows(tmp_path / "d.csv.gz") == 1_000
 
 
 def test_the_system_tells_its_memory():

@@ -61,6 +61,10 @@ def test_leakage(tmp_path):
     _, found = looked(frame, tmp_path, "regression")
     leaks = {name for kind, *names in kinds(found) if kind == "leakage" for name in names}
     assert leaks == {"x", "cents"}
+    frame = pd.DataFrame({"two words": X, "x": RNG.normal(size=N), "y": 3 * X})
+    _, found = looked(frame, tmp_path, "regression")
+    (finding,) = [finding for finding in found.findings if finding.kind == "leakage"]
+    assert finding.advice.endswith("--drop 'two words'")
 
 
 def test_rows_in_the_order_of_time(tmp_path):
@@ -75,6 +79,16 @@ def test_rows_in_the_order_of_time(tmp_path):
     assert finding.level == "note"
     _, found = looked(frame, tmp_path, time_column="day")
     assert "time order" not in {finding.kind for finding in found.findings}
+
+
+def test_dates_that_a_parquet_file_holds_as_text(tmp_path):
+    days = np.datetime64("2020-01-01") + np.arange(N)
+    path = tmp_path / "d.parquet"
+    pd.DataFrame({"day": days.astype(str), "x": X, "y": CLASSES}).to_parquet(path)
+    data = read(Options(path, tmp_path / "m", target="y"))
+    assert ("time order", "day") in kinds(inspect(data, "classification"))
+    data = read(Options(path, tmp_path / "m", target="y", time_column="day"))
+    assert np.all(np.diff(data.role("time")) > 0)
 
 
 def test_other_findings(tmp_path):
@@ -92,6 +106,15 @@ def test_other_findings(tmp_path):
     }
     levels = [finding.level for finding in found.findings]
     assert levels == sorted(levels, reverse=True)  # warnings before notes
+
+
+def test_dates_in_either_order_are_no_identifiers(tmp_path):
+    """A day per row is another value in each row, and yet what a user has to rewrite."""
+    days = pd.date_range("2020-01-01", periods=N).strftime("%d/%m/%Y")
+    _, found = looked(pd.DataFrame({"day": days, "x": X, "y": CLASSES}), tmp_path)
+    assert ("dates", "day") in kinds(found)
+    assert ("id", "day") not in kinds(found)
+    assert found.left_out == ["day"]
 
 
 def test_duplicates(tmp_path):
@@ -117,6 +140,8 @@ def test_numbers_with_odd_values(tmp_path):
     assert ("mixed types", "v") in kinds(found)
     assert "2 other values such as 'unknown'" in found.findings[0].text
     assert data.take(np.array([3]))["v"].isna().all()
+    _, found = looked(frame.drop(index=3), tmp_path)
+    assert "1 other value such as 'unknown'" in found.findings[0].text
     data, _ = looked(frame, tmp_path, text=("v",))
     assert data.take(np.array([3]))["v"].tolist() == ["unknown"]
 
@@ -207,3 +232,18 @@ def test_classes_are_written_as_models_know_them(tmp_path):
     _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)
     (finding,) = [finding for finding in found.findings if finding.kind == "rare classes"]
     assert finding.text == "1 of 2 classes have fewer than 5 rows: 2"
+
+
+def test_fractions_as_classes(tmp_path):
+    frame = pd.DataFrame({"x": X, "y": np.repeat([0.5, 1.5], N // 2)})
+    looked(frame, tmp_path)  # a tree of scikit-learn refuses classes that are fractions
+
+
+@pytest.mark.parametrize(
+    ("rare", "scorers"), [("yes", "f1 or average_precision"), ("a", "or f1_macro")]
+)
+def test_the_advice_for_a_rare_class_is_about_that_class(rare, scorers, tmp_path):
+    y = np.where(np.arange(N) % 20 == 0, rare, "no")
+    _, found = looked(pd.DataFrame({"x": X, "y": y}), tmp_path)
+    (finding,) = [finding for finding in found.findings if finding.kind == "imbalance"]
+    assert f"{scorers} chooses" in finding.advice

@@ -353,8 +353,13 @@ def test_errors_say_what_to_do(model, y, options, message):
         evaluate(model, None, y, **{"task": "classification", **options})
 
 
-def test_every_metric_has_a_label_and_a_form():
-    labels = {name: (one.label, one.many) for name, one in METRICS.items()}
-    assert labels["error"] == ("error rate", "error rate")
-    assert labels["f1"] == ("F1", "F1 (mean over classes)")
+def test_every_metric_has_a_name_and_a_form():
+    """Of two classes, the name says which one a metric is about: it may be the larger one."""
+    names = {
+        name: (one.named(["no", "yes"]), one.named(["a", "b", "c"]))
+        for name, one in METRICS.items()
+    }
+    assert names["error"] == ("error rate", "error rate")
+    assert names["f1"] == ("F1 of yes", "F1 (mean over classes)")
+    assert names["average_precision"][0] == "average precision of yes"
     assert {one.form for one in METRICS.values()} == {"percent", "number"}

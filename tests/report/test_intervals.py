@@ -11,6 +11,7 @@ from widemargin.report.intervals import (
     effective,
     f1_interval,
     median_interval,
+    precision_interval,
     proportion,
     share_interval,
 )
@@ -119,3 +120,10 @@ def test_resampled_means_have_the_width_of_the_normal_interval(rows):
 def test_few_rows_have_no_resampled_interval():
     assert Resamples(4, 0).mean(np.arange(4.0), np.ones(4)).low is None
     assert Resamples(5, 0).mean(np.arange(5.0), np.ones(5)).low is not None
+
+
+def test_a_nearly_perfect_average_precision_has_a_narrow_interval():
+    """The logit interval overflows there, or reaches far below what the rows show."""
+    for value in (1.0, 1.0 - 1e-15, 0.9999):
+        low, high = precision_interval(value, 700.0)
+        assert 0.99 < low < value <= high == 1.0

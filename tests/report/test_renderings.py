@@ -329,3 +329,12 @@ def test_what_is_cut_is_no_warning():
     section = next(one for one in build(record).sections if one.id == "scores")
     levels = [part.level for part in section.parts if getattr(part, "text", "") == f"{cut}."]
     assert levels == ["note"]
+
+
+def test_importances_are_shares_of_columns_in_markdown_too():
+    text = render_markdown(record_of("two"))
+    lines = text.partition("## Which columns matter")[2].partition("\n## ")[0].splitlines()
+    head = lines.index("| column | share of all columns |")
+    assert all(" % |" in line for line in lines[head + 2 : head + 7])
+    prose = [line for line in text.splitlines() if not line.startswith(("|", " "))]
+    assert not any("  " in line.strip() or line != line.rstrip() for line in prose)

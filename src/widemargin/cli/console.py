@@ -135,17 +135,22 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def print_facts(facts: Mapping[str, Any], title: str = "", console: Console = out) -> None:
-    """Print names and values in two columns, without the values that are None."""
+def facts_grid(facts: Mapping[str, Any]) -> Table:
+    """Names and values in two columns, without the values that are None."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts.items():
         if value is not None:
             grid.add_row(visible(name), visible(str(value)))
+    return grid
+
+
+def print_facts(facts: Mapping[str, Any], title: str = "", console: Console = out) -> None:
+    """Print names and values in two columns, without the values that are None."""
     if title:
         console.print(title, style="bold")
-    console.print(grid)
+    console.print(facts_grid(facts))
 
 
 def listing(values: Any, limit: int = 8) -> str:

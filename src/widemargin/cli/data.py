@@ -58,7 +58,8 @@ def named(table: Any) -> Any:
 def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
     """Function that reads a file for `model`; it returns the inputs and the target."""
     from widemargin.easy.saved import record_of
-    from widemargin.tables import read_table, text_columns
+    from widemargin.tables import DataFileError, read_table, text_columns
+    from widemargin.tables.errors import Argument
     from widemargin.tables.models import date_columns
 
     text, dates, record = text_columns(model), set(date_columns(model)), record_of(model)
@@ -81,6 +82,12 @@ def reader_for(model: Any) -> Callable[..., tuple[Any, Any]]:
             n_features=getattr(model, "n_features_in_", None),
             **replace(files, index_base=base).arguments(),
         )
+        if target is not None and table.target_name in trained:
+            raise DataFileError(
+                f"{path}: column {table.target_name!r} is an input of the model; name another "
+                "column with ",
+                Argument("target"),
+            )
         if table.left_out:
             say(f"note: {path}: {table.left_out:,} rows without a target are left out")
         if base is None and table.index_base == 1:
@@ -163,7 +170,8 @@ def _matched(model: Any, table: Any, path: Path, text: list[str] | None, dates: 
         words = [name for name in words if not _any_number(frame[name])]
     if words:
         raise DataFileError(
-            f"{path}: text in {_columns(words)}, where the model was trained on numbers"
+            f"{path}: text in {_columns(words)}, where the model was trained on numbers; write "
+            "numbers, or leave the values empty"
         )
     if text is None and (gaps := [name for name in numbers if frame[name].isna().any()]):
         raise DataFileError(

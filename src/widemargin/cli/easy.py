@@ -13,11 +13,13 @@ from rich.text import Text
 
 from widemargin._runtime.files import is_stream
 from widemargin._runtime.text import visible
-from widemargin.cli.console import err, number, print_facts
+from widemargin.cli.console import err, facts_grid, number, print_facts
 from widemargin.cli.files import FORMATS
 from widemargin.progress import Step, progress_bar
 
 MOST_DECISIONS, MOST_FINDINGS, MOST_KINDS = 6, 6, 4
+MOST_LINES = 29  # of a summary
+OTHER_LINES = 5  # of it: the head, two blank lines, how to predict, how many findings are left
 SUFFIXES = (".gz", ".bz2", ".xz")
 MODEL_SUFFIX, REPORT_SUFFIX = ".safetensors", ".html"
 TOLD = ("id", "constant")  # kinds of findings that decisions or columns tell too
@@ -145,41 +147,63 @@ def _print_head(file: str, rows: int, columns: Sequence[Any], console: Console) 
 
 def print_decisions(decisions: Sequence[Any], console: Console) -> None:
     """What was decided, and why."""
-    print_facts({d.what: f"{d.value} ({d.why})" for d in decisions}, console=console)
+    print_facts(_facts_of(decisions), console=console)
 
 
-def print_findings(findings: Sequence[Any], console: Console, most: int = MOST_FINDINGS) -> None:
-    """What to look at: warnings with advice, and how many notes are in the report."""
+def _facts_of(decisions: Sequence[Any]) -> dict[str, str]:
+    return {d.what: f"{d.value} ({d.why})" for d in decisions}
+
+
+def print_findings(
+    findings: Sequence[Any],
+    console: Console,
+    most: int = MOST_FINDINGS,
+    room: float = float("inf"),
+) -> None:
+    """What to look at, in at most `room` lines: warnings with advice, then notes."""
     findings = [finding for finding in findings if finding.kind not in TOLD]
     warnings = [finding for finding in findings if finding.level != "note"]
-    shown = [*warnings, *(f for f in findings if f.level == "note")][:most]
-    for finding in shown:
-        style = "yellow" if finding.level != "note" else ""
-        console.print(visible(f"{finding.level}: {finding.text}"), style=style)
-        if finding.level != "note":
-            console.print(visible(f"  → {finding.advice}"))
-    if len(findings) > len(shown):
-        console.print(f"… and {len(findings) - len(shown):,} more in the report")
+    shown = 0
+    for finding in [*warnings, *(f for f in findings if f.level == "note")][:most]:
+        warns = finding.level != "note"
+        lines = [Text(visible(f"{finding.level}: {finding.text}"), "yellow" if warns else "")]
+        lines += [Text(visible(f"  → {finding.advice}"))] if warns else []
+        room -= sum(len(console.render_lines(line)) for line in lines)
+        if room < 0:
+            break
+        console.print(*lines, sep="\n")
+        shown += 1
+    if len(findings) > shown:
+        console.print(f"… and {len(findings) - shown:,} more in the report")
 
 
 def print_outcome(outcome: Any, options: Any, console: Console) -> None:
-    """The summary of a run, at most thirty lines."""
+    """The summary of a run, in less than thirty lines."""
     record = outcome.record
-    _print_head(record.file, record.rows, record.columns, console)
-    decisions = [d for d in record.decisions if d.what not in ("time limit",)]
-    print_decisions(decisions[:MOST_DECISIONS], console)
-    print_findings(record.findings, console, most=4)
-    console.print()
-    print_facts(scores_of_record(record), console=console)
-    print_facts(
+    decisions = facts_grid(_facts_of(_first_and_last(record.decisions)))
+    scores = facts_grid(scores_of_record(record))
+    files = facts_grid(
         {
             "time": f"{outcome.seconds:.1f} s; {_ending(record.stop_reason)}",
             "model": None if is_stream(options.output) else options.output,
             "report": outcome.report,
-        },
-        console=console,
+        }
     )
+    room = MOST_LINES - OTHER_LINES
+    room -= sum(len(console.render_lines(part)) for part in (decisions, scores, files))
+    _print_head(record.file, record.rows, record.columns, console)
+    console.print(decisions)
+    print_findings(record.findings, console, most=4, room=room)
+    console.print()
+    console.print(scores)
+    console.print(files)
     print_next(options.output, options.data, console)
+
+
+def _first_and_last(decisions: Sequence[Any]) -> list[Any]:
+    """The first decisions and the last, which is about the model."""
+    found = [d for d in decisions if d.what != "time limit"]
+    return found if len(found) <= MOST_DECISIONS else [*found[: MOST_DECISIONS - 1], found[-1]]
 
 
 def print_next(model: Path, data: Path, console: Console) -> None:

@@ -70,6 +70,8 @@ def evaluate(
     found = [
         _evaluated(path, one, X, y) for path, one, (X, y) in zip(paths, fitted, pairs, strict=True)
     ]
+    for one, result in zip(fitted, found, strict=True):
+        result["notes"] += _known_rows(one, data)
     test = None
     if compare is not None:
         test = compared(fitted, pairs, [one["task"] for one in found])
@@ -104,6 +106,19 @@ def _target_of(model: Any) -> str | None:
     return record.target if record is not None and named else None
 
 
+def _known_rows(model: Any, data: Path) -> list[str]:
+    """A warning if the rows may be those that the model was trained on."""
+    from widemargin.easy.saved import record_of
+
+    record = record_of(model)
+    if record is None or record.file != data.name:
+        return []
+    return [
+        f"the model was trained on a file called {data.name}: on the rows of its training these "
+        "numbers are too good; its report has those of the held-out rows"
+    ]
+
+
 def _evaluated(path: Path, model: Any, X: Any, y: Any) -> dict[str, Any]:
     from widemargin.report import evaluate as evaluation
 
@@ -130,9 +145,9 @@ def compared(models: list[Any], pairs: list[tuple[Any, Any]], tasks: list[str]) 
     first, second = (
         np.asarray(m.predict(X)).ravel() for m, (X, _) in zip(models, pairs, strict=True)
     )
-    y = pairs[0][1]
+    y, other = (pair[1] for pair in pairs)  # the same values, as numbers or as text
     if tasks[0] == "classification":
-        classes = mcnemar(y.astype(str), first.astype(str), second.astype(str))
+        classes = mcnemar(np.zeros(len(y), dtype=bool), first != y, second != other)
         return {
             "test": "McNemar",
             "only_first_wrong": classes.only_first,
@@ -156,13 +171,12 @@ def _print(paths: list[Path], found: list[dict[str, Any]], test: Any) -> None:
 
     first = found[0]
     out.print(visible(f"{paths[0]}: {first['rows']:,} rows"), style="bold", soft_wrap=True)
-    many = len(first.get("confusion", {}).get("classes", ())) > 2
     facts = {}
     for name, one in first["metrics"].items():
         label, text = METRICS[name], measure(one, METRICS[name].form)
         if len(found) > 1 and name in found[1]["metrics"]:
             text += f"; the other {amount(found[1]['metrics'][name]['value'], label.form)}"
-        facts[label.many if many else label.label] = text
+        facts[label.named(first.get("classes", ()))] = text
     print_facts(facts)
     for warning in first["notes"]:
         out.print(visible(f"warning: {warning}"), style="yellow")

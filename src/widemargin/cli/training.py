@@ -136,8 +136,8 @@ class Training:
                 print_plan(plan, self.console)
             return
         if self.json:
-            files_written = {"file": self.output, "report_file": outcome.report}
-            print_json({**outcome.record.to_dict(), **files_written, "total": outcome.seconds})
+            paths = {"data": self.data[0], "file": self.output, "report_file": outcome.report}
+            print_json({**outcome.record.to_dict(), **paths, "total": outcome.seconds})
         elif not self.quiet:
             print_outcome(outcome, options, self.console)
         if outcome.interrupted:

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable
+from itertools import islice
 
 __all__ = ["amount_among"]
 
@@ -15,23 +16,22 @@ AMOUNT = re.compile(
 )
 
 
-def amount_among(values: Any) -> str | None:
+def amount_among(values: Iterable[object]) -> str | None:
     """One of the values if nearly all of them are numbers with the same unit; otherwise None.
 
     Parameters
     ----------
-    values : pandas.Series
+    values : iterable
         The values of a column of text that are not missing.
 
     Examples
     --------
-    >>> import pandas
-    >>> amount_among(pandas.Series([f"${k},050.00" for k in range(1, 9)]))
+    >>> amount_among([f"${k},050.00" for k in range(1, 9)])
     '$1,050.00'
-    >>> amount_among(pandas.Series([f"K{k}" for k in range(20)])) is None
+    >>> amount_among([f"K{k}" for k in range(20)]) is None
     True
     """
-    words = [str(value).strip() for value in values.iloc[:LOOKED_AT]]
+    words = [str(value).strip() for value in islice(values, LOOKED_AT)]
     found = [match for match in map(AMOUNT.fullmatch, words) if match]
     if not found or len(found) < NEARLY_ALL * len(words):
         return None

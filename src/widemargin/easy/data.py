@@ -1,5 +1,6 @@
 """The rows of a data file, before and after the target is taken out."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,13 +11,14 @@ from scipy import sparse
 
 from widemargin._typing import IntArray
 from widemargin.easy.memory import GROWTH, check_readable, readable_rows
+from widemargin.easy.moments import moments
 from widemargin.easy.options import Options
+from widemargin.report.formats import plural
 from widemargin.report.record import Finding
 from widemargin.tables.arrow import check_finite, features, is_text, target_array
 from widemargin.tables.dialect import Dialect
 from widemargin.tables.errors import Argument, DataFileError
 from widemargin.tables.formats import (
-    COMPRESSED,
     format_of,
     read_errors,
     regular_file,
@@ -141,7 +143,7 @@ def read(options: Options, *, need_target: bool = True, only: Sequence[str] | No
             return _of_matrix(read_npz(file, options.target), options, need_target)
         few = None
         if kind in ("csv", "tsv"):
-            few = readable_rows(file, file.suffix.lower() in COMPRESSED)
+            few = readable_rows(file)
         wanted = [options.target, options.groups, options.time_column, *options.drop]
         known = [*options.reading.known, *(name for name in wanted if name is not None)]
         reading = replace(
@@ -179,6 +181,13 @@ def _wanted(names: list[str], options: Options, only: Sequence[str] | None) -> s
             raise DataFileError(
                 f"{options.data}: column {name!r} is dropped, but it is also named by ",
                 Argument(option),
+                "; leave out one of them",
+            )
+    for name in options.keep:
+        if find_column(names, name, options.data) in places:
+            raise DataFileError(
+                f"{options.data}: column {name!r} is dropped, but it is also named by ",
+                Argument("keep"),
                 "; leave out one of them",
             )
     if only is not None:
@@ -283,9 +292,9 @@ def _odd(name: str, example: str, count: int) -> Finding:
     return Finding(
         "warning",
         "mixed types",
-        f"{name} holds numbers, and {count:,} other values such as {example!r}, which count as "
-        "missing",
-        f"if its values are categories, use --text {name}",
+        f"{name} holds numbers, and {plural(count, 'other value')} such as {example!r}; what is "
+        "not a number counts as missing",
+        f"if its values are categories, use --text {shlex.quote(name)}",
         (name,),
     )
 
@@ -296,14 +305,11 @@ def _special(raw: RawTable, place: int, role: str, path: Path) -> np.ndarray:
     if role == "group":
         codes = column.combine_chunks().dictionary_encode().indices
         return np.asarray(pa.compute.fill_null(codes, -1).to_numpy(zero_copy_only=False))
-    if is_text(column):
+    if (numbers := moments(column)) is None:
         raise DataFileError(
             f"{path}: column {raw.names[place]!r} holds text, so its order is not known; write "
             "moments as 2026-01-31 or 2026-01-31 12:00, or as numbers"
         )
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     return np.where(np.isnan(numbers), -np.inf, numbers)
 
 

@@ -20,6 +20,7 @@ from widemargin.easy.table_findings import (
     rare_classes,
     time_order,
 )
+from widemargin.easy.task import prepared
 from widemargin.report.record import Column, Finding
 from widemargin.tables.formats import require_pandas, require_pyarrow
 from widemargin.tables.frames import open_table
@@ -100,7 +101,7 @@ def inspect(
     if data.y is not None and task is not None:
         used = [c for c in columns if c.role == "input" and c.kind != "constant"]
         with quiet():
-            findings += leaks(sample, data.y[rows], used, task, deadline)
+            findings += leaks(sample, prepared(data.y, task)[rows], used, task, deadline)
     findings = grouped(findings)
     levels = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda finding: levels[finding.level])
@@ -136,9 +137,8 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
             "constant",
             "only missing values" if levels == 0 else f"only {text_of(present.iloc[0])}",
         )
-        finding = Finding(
-            "note", "constant", f"{name} holds {what}", "it is not used; drop it", (name,)
-        )
+        advice = "it tells nothing about the target, so the file does not need it"
+        finding = Finding("note", "constant", f"{name} holds {what}", advice, (name,))
         return Column(name, kind, missing, levels, "left out", what), [finding]
     kind = kind_of(open_table(values.to_frame()).column(0))
     text = kind == "category"
@@ -163,8 +163,12 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
                 (name,),
             )
         )
+    dates = text and _look_like_dates(present)
     # A model of columns without names takes all of them.
     if data.named and _is_identifier(name, present, kind, levels, count):
+        if dates:
+            findings.append(_unread_dates(name, present, "it is left out"))
+            return Column(name, kind, missing, levels, "left out", "dates as text"), findings
         findings.append(
             Finding(
                 "note",
@@ -175,6 +179,9 @@ def _look(data: Data, name: str, values: Any) -> tuple[Column, list[Finding]]:
             )
         )
         return Column(name, "id", missing, levels, "left out", "another in each row"), findings
+    if dates:
+        findings.append(_unread_dates(name, present, "it is taken for categories"))
+        return Column(name, kind, missing, levels, "input", "dates as text"), findings
     note = ""
     if text:
         note, more = _text_notes(name, present, levels, count)
@@ -195,6 +202,21 @@ def _missing(data: Data, name: str, values: Any) -> int:
         compute = pa.compute
         found = int(compute.sum(compute.is_null(column, nan_is_null=True)).as_py() or 0)
     return found
+
+
+def _look_like_dates(present: Any) -> bool:
+    return all(LOOKS_LIKE_DATE.fullmatch(str(word)) for word in present.iloc[:200])
+
+
+def _unread_dates(name: str, present: Any, what: str) -> Finding:
+    return Finding(
+        "warning",
+        "dates",
+        f"{name} looks like dates, such as {str(present.iloc[0])!r}, but days and months may be in "
+        f"either order; {what}",
+        "write dates as 2026-01-31",
+        (name,),
+    )
 
 
 def _is_identifier(name: str, present: Any, kind: str, levels: int, count: int) -> bool:
@@ -226,16 +248,6 @@ def _text_notes(name: str, present: Any, levels: int, count: int) -> tuple[str, 
             (name,),
         )
         return "numbers and text", [finding]
-    if all(map(LOOKS_LIKE_DATE.fullmatch, words[:200])):
-        finding = Finding(
-            "warning",
-            "dates",
-            f"{name} looks like dates, such as {words[0]!r}, but days and months may be in either "
-            "order; it is taken for categories",
-            "write dates as 2026-01-31",
-            (name,),
-        )
-        return "dates as text", [finding]
     if count >= 50 and levels > HARDLY_REPEATS * count:
         finding = Finding(
             "note",

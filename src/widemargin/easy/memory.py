@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from widemargin.tables.formats import COMPRESSED, open_data
+
 __all__ = ["available_bytes", "check_readable", "largest_rows", "readable_rows"]
 
 COPIES = 8  # of the encoded table that a search holds at most: parts, forms, the forms' parts
 SHARE = 0.5  # of the available memory
 TEXT_GROWTH = 3.0  # bytes of a table relative to those of its text
 GROWTH = {"parquet": 8.0, "arrow": 2.0, "npz": 6.0, "svmlight": 3.0}  # of other formats
+DECOMPRESSED = 8.0  # bytes of a text relative to those of its .gz, .bz2 or .xz file
 SAMPLE_BYTES = 2**20
 
 
@@ -39,7 +42,7 @@ def largest_rows(width: int) -> float:
 
 def check_readable(path: Path, kind: str) -> None:
     """Refuse a file of a format that is read as a whole, if memory does not suffice."""
-    need, room = GROWTH[kind] * path.stat().st_size, available_bytes()
+    need, room = GROWTH[kind] * _size(path), available_bytes()
     if need > room:
         streams = kind in ("parquet", "svmlight")
         remedy = "train with --stream and --model" if streams else "write a part of its rows"
@@ -49,13 +52,17 @@ def check_readable(path: Path, kind: str) -> None:
         )
 
 
-def readable_rows(path: Path, compressed: bool) -> int | None:
+def readable_rows(path: Path) -> int | None:
     """How many rows of a text file to read; None: it fits into memory as a whole."""
-    size = path.stat().st_size * (8.0 if compressed else 1.0)
     room = SHARE * available_bytes()
-    if TEXT_GROWTH * size <= room:
+    if TEXT_GROWTH * _size(path) <= room:
         return None
-    with open(path, "rb") as stream:
-        lines = stream.read(SAMPLE_BYTES).count(b"\n")
-    per_row = min(SAMPLE_BYTES, path.stat().st_size) / max(1, lines)
+    with open_data(path) as stream:
+        sample = stream.read(SAMPLE_BYTES)
+    per_row = len(sample) / max(1, sample.count(b"\n"))
     return max(1000, int(room / TEXT_GROWTH / per_row))
+
+
+def _size(path: Path) -> float:
+    """The bytes of a file, about, after decompression."""
+    return path.stat().st_size * (DECOMPRESSED if path.suffix.lower() in COMPRESSED else 1.0)

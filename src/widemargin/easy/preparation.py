@@ -94,6 +94,9 @@ def prepare(options: Options, clock: Clock, say: Say) -> Prepared:
         shown = Decision("held-out rows", f"{test.rows:,} rows", f"{options.test.name} was given")
         split = replace(split, decision=shown)
     rows, sampled, found = _rows(options, clock, data, inspection, split)
+    if test is not None:  # no rows are drawn at random
+        known = [finding for finding in inspection.findings if finding.kind != "time order"]
+        inspection = replace(inspection, findings=known)
     limit = options.time_limit
     return Prepared(
         data,

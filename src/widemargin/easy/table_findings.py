@@ -1,5 +1,6 @@
 """Findings about a table as a whole: its classes, repeated rows, the order of time, leakage."""
 
+import shlex
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +9,9 @@ import numpy as np
 
 from widemargin.easy.data import Data
 from widemargin.easy.leakage import predicts_alone
+from widemargin.easy.moments import moments
 from widemargin.report.record import Column, Finding
-from widemargin.tables.arrow import is_text
-from widemargin.tables.formats import require_pandas, require_pyarrow
+from widemargin.tables.formats import require_pandas
 from widemargin.tables.values import text_of
 
 __all__ = ["duplicates", "grouped", "leaks", "rare_classes", "time_order"]
@@ -20,6 +21,7 @@ SMALL_CLASS, TINY_CLASS = 0.15, 5  # fraction of the rows, rows
 DUPLICATES = 0.01
 FEW_ALIKE = 3  # findings of a kind that are told one by one
 SORTED = 0.98  # fraction of neighbours in order
+FEWEST_TIMES = 20  # that show an order
 GROUPED = {
     "constant": "hold a single value",
     "missing": f"are missing in more than {MANY_MISSING:.0%} of the rows",
@@ -59,14 +61,17 @@ def rare_classes(y: np.ndarray, name: str | None) -> list[Finding]:
             )
         ]
     share = counts.min() / counts.sum()
+    # The scorers called f1 and average_precision are about the second class.
+    second = counts.argmin() == 1
+    scorers = "balanced_accuracy" + (", f1 or average_precision" if second else " or f1_macro")
     if len(values) == 2 and share < SMALL_CLASS:
         return [
             Finding(
                 "note",
                 "imbalance",
                 f"only {share:.1%} of the rows are of the class {text_of(values[counts.argmin()])}",
-                "look at its precision and recall, not at the error; --metric balanced_accuracy, "
-                "f1 or average_precision chooses for them",
+                "look at its precision and recall, not at the error; --metric "
+                f"{scorers} chooses for them",
                 target,
             )
         ]
@@ -104,14 +109,11 @@ def time_order(data: Data, columns: Sequence[Column]) -> list[Finding]:
     if data.columns is None or not dates or "time" in data.special:
         return []
     for name in dates:
-        column = data.columns[data.names.index(name)]
-        if is_text(column):
+        times = moments(data.columns[data.names.index(name)].drop_null())
+        if times is None or len(times) < FEWEST_TIMES:
             continue
-        moments = column.drop_null().cast(require_pyarrow().int64()).to_numpy()
-        if len(moments) < 20:
-            continue
-        order = float(np.mean(np.diff(moments) >= 0))
-        in_order = order > SORTED and moments[0] < moments[-1]
+        order = float(np.mean(np.diff(times) >= 0))
+        in_order = order > SORTED and times[0] < times[-1]
         what = "rows are sorted by" if in_order else "rows have dates in"
         return [
             Finding(
@@ -119,7 +121,8 @@ def time_order(data: Data, columns: Sequence[Column]) -> list[Finding]:
                 "time order",
                 f"{what} {name}, but held-out rows are drawn at random: the model is judged by "
                 "rows between those that it has seen",
-                f"if it shall predict the future, hold out the last rows: --time-column {name}",
+                "if it shall predict the future, hold out the last rows: --time-column "
+                f"{shlex.quote(name)}",
                 (name,),
             )
         ]
@@ -140,7 +143,7 @@ def leaks(
                     "leakage",
                     f"{column.name} alone predicts the target almost perfectly",
                     "check whether it is known when predictions are made; if not, "
-                    f"--drop {column.name}",
+                    f"--drop {shlex.quote(column.name)}",
                     (column.name,),
                 )
             )

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from widemargin.easy.amounts import amount_among
 from widemargin.report.record import Decision
 from widemargin.tables.errors import Argument, ArgumentError
 
@@ -9,6 +10,7 @@ __all__ = ["decide_task", "prepared"]
 
 FEW_VALUES = 20  # integers with at most as many values are classes
 MANY_VALUES, LEAST_ROWS, MOST_UNEVEN = 100, 20, 10.0  # of codes of classes 0, 1, 2, ...
+FEWEST_ROWS_PER_CLASS = 2  # on average
 TASKS = ("classification", "regression")
 
 
@@ -34,7 +36,8 @@ def decide_task(y: np.ndarray, wanted: str | None) -> Decision:
     _check_values(values, counts, task)
     other = TASKS[1 - TASKS.index(task)]
     shown = task if task == "regression" else f"classification, {len(values):,} classes"
-    return Decision("task", shown, why, f"--task {other}")
+    text = values.dtype.kind not in "iufb"  # which is no value of a regression
+    return Decision("task", shown, why, "" if text else f"--task {other}")
 
 
 def _check_values(values: np.ndarray, counts: np.ndarray, task: str) -> None:
@@ -43,11 +46,16 @@ def _check_values(values: np.ndarray, counts: np.ndarray, task: str) -> None:
             f"the target holds a single value, {values[0]!s}, so there is nothing to learn; use "
             "rows with other values too, or name another column with --target"
         )
-    if task == "classification" and counts.max() == 1:
+    rows = int(counts.sum())
+    if task == "classification" and rows < FEWEST_ROWS_PER_CLASS * len(values):
+        remedy = "name another column with --target"
+        if values.dtype.kind in "iuf":
+            remedy += ", or use --task regression"
+        elif (amount := amount_among(values)) is not None:
+            remedy = f"if values such as {amount!r} are numbers, write them plainly, such as 1234.5"
         raise ValueError(
-            f"the target holds {len(values):,} different values, each in one row, so no class can "
-            "be learnt; name another column with --target"
-            + (", or use --task regression" if values.dtype.kind in "iuf" else "")
+            f"the target holds {len(values):,} different values in {rows:,} rows, so no class can "
+            f"be learnt; {remedy}"
         )
 
 

@@ -105,10 +105,11 @@ def importances(record: Record) -> Section:
     said = cut(len(known), MOST_BARS, "columns", "most important")
     rest = sum(column.importance or 0.0 for column in known[MOST_BARS:])
     said += f" The others have {percent(rest)} together." if said else ""
+    most = f"{quoted(kept[0].name)} is the most important column with {percent(values[0])}."
     plot = Plot(
         "bars",
         "Importance of the columns",
-        f"{quoted(kept[0].name)} is the most important column with {percent(values[0])}. {said}",
+        f"{most} {said}".strip(),
         "share of all columns",
         "",
         (Series("importance", names, values),),

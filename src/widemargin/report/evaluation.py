@@ -9,10 +9,13 @@ import numpy as np
 from widemargin._typing import ArrayLike
 from widemargin.report.answers import answers_of
 from widemargin.report.classification import scores_of_classifier
+from widemargin.report.formats import name_of
 from widemargin.report.intervals import CONFIDENCE
 from widemargin.report.regression import scores_of_regressor
 
 __all__ = ["METRICS", "Metric", "evaluate"]
+
+LONGEST_CLASS = 30  # of a name within the name of a metric
 
 
 @dataclass(frozen=True)
@@ -23,20 +26,30 @@ class Metric:
     form: str  # "percent" or "number"
     better: str  # "lower", "higher" or "" (a value of its own is right)
     mean: str = ""  # the label if there are more than two classes, if it is another
+    of_second: bool = False  # whether it is about the second of two classes
 
-    @property
-    def many(self) -> str:
-        """What it is called if there are more than two classes."""
-        return self.mean or self.label
+    def named(self, classes: Sequence[str] = ()) -> str:
+        """What it is called if these are the classes.
+
+        Examples
+        --------
+        >>> METRICS["f1"].named(["no", "yes"]), METRICS["f1"].named(["a", "b", "c"])
+        ('F1 of yes', 'F1 (mean over classes)')
+        """
+        if len(classes) > 2:
+            return self.mean or self.label
+        if self.of_second and len(classes) == 2:
+            return f"{self.label} of {name_of(classes[1], LONGEST_CLASS)}"
+        return self.label
 
 
 METRICS: Mapping[str, Metric] = {
     "error": Metric("error rate", "percent", "lower"),
     "accuracy": Metric("accuracy", "percent", "higher"),
     "balanced_accuracy": Metric("balanced accuracy", "percent", "higher"),
-    "f1": Metric("F1", "number", "higher", "F1 (mean over classes)"),
+    "f1": Metric("F1", "number", "higher", "F1 (mean over classes)", of_second=True),
     "auc": Metric("AUC", "number", "higher", "AUC (mean over classes)"),
-    "average_precision": Metric("average precision", "number", "higher"),
+    "average_precision": Metric("average precision", "number", "higher", of_second=True),
     "log_loss": Metric("log loss", "number", "lower"),
     "brier": Metric("Brier score", "number", "lower"),
     "r2": Metric("R²", "number", "higher"),

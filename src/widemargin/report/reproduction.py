@@ -94,7 +94,8 @@ def _exactness(lines: list[Mapping[str, Any]]) -> str:
     ]
     if gaps:
         share = max(max(gap, 0.0) / abs(primal) for gap, primal in gaps)
-        text += f" The duality gap is at most {number(share)} of the cost that was minimised."
+        text = f"{text.strip()} The duality gap is at most {number(share)} of the cost that was "
+        text += "minimised."
     return text
 
 

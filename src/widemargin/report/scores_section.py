@@ -67,8 +67,7 @@ def _measures(record: Record) -> Table:
         known = METRICS.get(name)
         if known is None:
             continue
-        many = evaluation.get("n_classes", 2) > 2
-        label = known.many if many else known.label
+        label = known.named(evaluation.get("classes", ()))
         interval = None if found["low"] is None else (found["low"], found["high"])
         cells: list[Any] = [label, Cell(found["value"], known.form), Cell(interval, known.form)]
         if others:

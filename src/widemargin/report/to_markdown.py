@@ -121,19 +121,21 @@ def _points(plot: Plot, place: int) -> str:
     kept = sorted({round(k * (total - 1) / (MOST_POINTS - 1)) for k in range(MOST_POINTS)})
     if total <= MOST_POINTS:
         kept = list(range(total))
-    if plot.kind == "bars":
+    bars = plot.kind == "bars"  # shares of names
+    if bars:
         kept = list(range(total))
-    bars = plot.kind == "histogram"  # x has edges
+    edges = plot.kind == "histogram"
     rows = []
     for k in kept:
         x: Value = series.x[k]
-        if bars:
+        if edges:
             x = (float(series.x[k]), float(series.x[k + 1]))
-        cells = [shown(x, "number"), shown(series.y[k], "number")]
+        cells = [shown(x, "number"), shown(series.y[k], "percent" if bars else "number")]
         if series.low:
             cells.append(shown((series.low[k], series.high[k]), "number"))
         rows.append([escaped(cell) for cell in cells])
-    head = [escaped(plot.x or "x"), escaped(series.name)]
+    head = ["column" if bars else escaped(plot.x or "x")]
+    head.append(escaped(plot.x if bars else series.name))
     head += ["95 % interval"] if series.low else []
     rules = ["---:"] * len(head)
     said = cut(total, len(kept), "points", "evenly chosen")
