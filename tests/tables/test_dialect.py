@@ -6,6 +6,7 @@ import pytest
 from helpers.data_files import write
 from widemargin.tables import DataFileError, read_table
 from widemargin.tables.dialect import find_dialect
+from widemargin.tables.formats import COMPRESSED, open_arrow
 from widemargin.tables.originals import original_columns
 from widemargin.tables.raw import Reading, read_raw
 
@@ -65,6 +66,22 @@ def test_encodings(tmp_path):
         read_table(path, encoding="utf-8")
     with pytest.raises(ValueError, match="encoding='klingon' is not known"):
         read_table(path, encoding="klingon")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "UTF8", "utf-8-sig"])
+def test_threads_of_arrow_hold_no_object_of_python(tmp_path, encoding, suffix):
+    """A decoder of Python in such a thread aborts the process now and then as it ends."""
+    text = "town,y\n" + "Zürich,1\n" * 300_000  # several parts
+    path = tmp_path / f"towns.csv{suffix}"
+    opened = COMPRESSED.get(suffix, open)
+    with opened(path, "wb") as stream:
+        stream.write(text.encode(encoding))
+    with open_arrow(path, encoding) as stream:
+        assert isinstance(stream, pa.NativeFile)
+        assert not isinstance(stream, pa.PythonFile)
+        assert stream.read().decode("utf-8-sig") == text
+    assert set(read_table(path, encoding=encoding).X["town"]) == {"Zürich"}
 
 
 def test_another_encoding_far_from_the_beginning(tmp_path):

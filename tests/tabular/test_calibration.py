@@ -100,6 +100,16 @@ def test_the_gradient_of_the_pairs_is_that_of_differences(K):
         np.testing.assert_allclose(minus_likelihood(point)[1], measured, atol=1e-5)
 
 
+def test_pairs_of_many_classes_as_the_formula_says():
+    """Rows are done part by part, and the pairs of a class are added without a matrix of signs."""
+    K, a, b = 30, 0.8, 0.6
+    scores = np.random.default_rng(0).normal(size=(700, K))
+    found = Calibration("pairs", a, b).probabilities(pairs_of(scores), K)
+    log_sigma = np.log(expit(a * (scores[:, :, None] - scores[:, None, :])))
+    sums = log_sigma.sum(axis=2) - np.log(0.5)  # without the pair of a class with itself
+    np.testing.assert_allclose(found, softmax(2 * b / (K - 1) * sums, axis=1), rtol=1e-10)
+
+
 def test_large_outputs_of_pairs_stay_finite():
     outputs = np.array([[800.0, -800.0, 0.0], [-800.0, 800.0, 1e-300]])
     found = Calibration("pairs", 5.0, 5.0).probabilities(outputs, 3)

@@ -64,6 +64,19 @@ def test_a_short_search_begins_with_what_is_quick():
     assert [len(wave) for wave in plan(np.inf).portfolio] == [1, len(PORTFOLIO) - 1]
 
 
+def test_a_limit_too_short_for_all_pairs_of_classes_leaves_kernel_machines_for_the_end():
+    def tried(classes, seconds):
+        found = Plan.of(
+            1600, 2, 4, 1.0, classes=classes, seconds=seconds, sparse=False, levels=0
+        ).portfolio
+        return [candidate.kernelised for wave in found for candidate in wave]
+
+    assert tried(200, 10.0)[:3] == [False] * 3  # 19,900 pairs
+    assert tried(200, 10.0) == sorted(tried(200, 10.0))
+    assert tried(200, np.inf)[0]
+    assert tried(5, 10.0)[0]
+
+
 class Recorder:
     """Stands for an `Evaluator`: trains nothing, and notes on how many rows it was to."""
 

@@ -178,8 +178,9 @@ class KernelClassifier(ProbabilityMixin, CertifiedClassifier, KernelMachine):
                 (members,) = np.nonzero(coef)
                 yield None, members, coef[members]
             return
+        parts = self._parts
         for i, j in self._pairs:
-            both = [(self.dual_coef_[j - 1], self._parts[i]), (self.dual_coef_[i], self._parts[j])]
+            both = [(self.dual_coef_[j - 1], parts[i]), (self.dual_coef_[i], parts[j])]
             members = np.concatenate([np.arange(part.start, part.stop) for _, part in both])
             coef = np.concatenate([row[part] for row, part in both])
             yield (i, j), members[coef != 0], coef[coef != 0]

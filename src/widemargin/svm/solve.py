@@ -289,13 +289,15 @@ def unsolved(problem: Problem, reason: str = "") -> Solution:
     beta, f = problem.initial, np.zeros(problem.examples)
     if problem.kind == "nu_svr":
         beta = feasible_start(problem, np.zeros_like(beta))
-    biases, error = certify(problem, beta, f).biases, np.full(problem.examples, np.inf)
     if problem.kind == "c_svc":
         weight = problem.upper if np.all(np.isfinite(problem.upper)) else np.ones(len(problem.z))
         biases = np.array([np.sign(weight @ problem.z)])
     elif problem.kind in ("epsilon_svr", "nu_svr"):
         targets = -problem.s.reshape(2, -1).mean(axis=0)
-        biases = np.full_like(biases, np.median(targets))
+        biases = np.full(len(problem.sums), np.median(targets))
+    else:
+        biases = certify(problem, beta, f).biases
+    error = np.full(problem.examples, np.inf)
     dual = 0.0 if not np.any(problem.coefficients(beta)) else -np.inf  # J = 0 where f = 0
     return Solution(beta, f, error, biases, np.inf, np.inf, dual, reason)
 

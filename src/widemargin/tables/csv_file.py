@@ -87,9 +87,8 @@ def _parsed(
     options = {
         "autogenerate_column_names": not dialect.header,
         "block_size": PARSE_UNIT_BYTES,
-        "encoding": "utf8" if dialect.encoding == UTF8 else dialect.encoding,
     }
-    with open_arrow(path) as stream:
+    with open_arrow(path, dialect.encoding) as stream:
         table = parse_csv(
             stream,
             dialect.separator,

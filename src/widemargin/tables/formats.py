@@ -1,6 +1,7 @@
 """How the format of a file is found, how the file is opened, and what damage to it raises."""
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -13,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +35,8 @@ OWN_COMPRESSION = ("parquet", "arrow", "npz")
 
 # Values that mean "missing"; "?" is the convention of the UCI repository.
 MISSING_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "NAN", "-nan", "null", "NULL"]
+
+PART_BYTES = 2**20  # that are decompressed or decoded at once
 
 # pyarrow's names of the compressions that it reads by itself.
 ARROW_COMPRESSION = {".gz": "gzip", ".bz2": "bz2"}
@@ -141,21 +145,28 @@ def open_text(path: Path, encoding: str = "utf-8-sig") -> io.TextIOWrapper:
     return io.TextIOWrapper(open_data(path), encoding, errors="replace", newline="")
 
 
-def open_arrow(path: Path) -> Any:
+def open_arrow(path: Path, encoding: str = "utf-8") -> Any:
     """The bytes of a file for pyarrow, decompressed according to its suffix.
+
+    Text of another encoding than UTF-8 becomes UTF-8.
 
     pyarrow reads ahead in threads of its own, which may outlive the call.  A thread that then
     releases a Python object while the interpreter shuts down aborts the process.  The result
-    therefore never holds a Python file or Python bytes.
+    therefore never holds a Python file, Python bytes or a Python decoder, which pyarrow uses for
+    encodings.
     """
     pa = require_pyarrow()
     suffix = path.suffix.lower()
     codec = ARROW_COMPRESSION.get(suffix)
-    if suffix not in COMPRESSED or (codec is not None and pa.Codec.is_available(codec)):
+    known = suffix not in COMPRESSED or (codec is not None and pa.Codec.is_available(codec))
+    as_it_is = codecs.lookup(encoding).name == "utf-8"
+    if known and as_it_is:
         return pa.input_stream(str(path), compression=codec)
     sink = pa.BufferOutputStream()
     with open_data(path) as stream:
-        shutil.copyfileobj(stream, sink, 2**20)
+        parts = iter(partial(stream.read, PART_BYTES), b"")
+        for part in parts if as_it_is else map(str.encode, codecs.iterdecode(parts, encoding)):
+            sink.write(part)
     return pa.BufferReader(sink.getvalue())
 
 

@@ -11,12 +11,13 @@ examples that the machines did not see.
 """
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
+from sklearn.utils import gen_batches
 
 from widemargin._typing import FloatArray, IntArray
 from widemargin.training.probability import fit_sigmoid, sigmoid
@@ -26,6 +27,7 @@ __all__ = ["Calibration", "log_loss", "sharpened", "temperature"]
 
 MOST_OUTPUTS = 1_000_000  # numbers that a search for two parameters looks at
 HURRIED_OUTPUTS = 200_000  # the same with a time limit: it cannot be cut off
+PART_OUTPUTS = 100_000  # numbers of pairs that become probabilities at once, in the cache
 LEAST_PROBABILITY = 1e-12  # that a loss takes the logarithm of
 RANGE = (-6.0, 6.0)  # of the logarithms of slopes
 FIRST_GUESS = (0.5, 0.5)
@@ -83,7 +85,9 @@ class Calibration(NamedTuple):
     def _logits(self, outputs: FloatArray, n_classes: int) -> FloatArray:
         if self.kind == "classes":
             return self.second * outputs
-        sums, _ = _class_sums(self.first * outputs, _pair_signs(n_classes))
+        pairs, sums = _Pairs.of(n_classes), np.empty((len(outputs), n_classes))
+        for part in gen_batches(len(outputs), max(1, PART_OUTPUTS // outputs.shape[1])):
+            sums[part], _ = _class_sums(self.first * outputs[part], pairs)
         return (2.0 * self.second / (n_classes - 1)) * sums
 
 
@@ -98,38 +102,48 @@ class _PairLikelihood:
 
     def __call__(self, logarithms: FloatArray) -> tuple[float, FloatArray]:
         a, b = np.exp(logarithms)
-        scale, signs = 2.0 * b / (self.n_classes - 1), _pair_signs(self.n_classes)
+        scale, pairs = 2.0 * b / (self.n_classes - 1), _Pairs.of(self.n_classes)
         scaled = a * self.outputs
-        sums, away = _class_sums(scaled, signs)
+        sums, away = _class_sums(scaled, pairs)
         log_p = log_softmax(scale * sums, axis=1)
         own = np.arange(len(self.codes)), self.codes
         residual = np.exp(log_p)  # p_i − 1 for the true class, p_i for others
         residual[own] -= 1.0
         residual *= self.shares[:, None]
         # d log σ(s) / d log a = s σ(−s), and for the other class of the pair, −s: −s σ(s)
-        first, second = residual[:, signs.argmax(axis=1)], residual[:, signs.argmin(axis=1)]
+        first, second = residual[:, pairs.first], residual[:, pairs.second]
         in_a = np.sum(scaled * (first * away - second * (1.0 - away)))
         gradient = scale * np.array([in_a, np.sum(residual * sums)])
         return -float(self.shares @ log_p[own]), gradient
 
 
-def _pair_signs(n_classes: int) -> FloatArray:
-    """Of shape (n_pairs, n_classes): +1 for the first class of each pair, −1 for the second."""
-    pairs = np.array(list(combinations(range(n_classes), 2)))
-    signs = np.zeros((len(pairs), n_classes))
-    signs[np.arange(len(pairs)), pairs[:, 0]] = 1.0
-    signs[np.arange(len(pairs)), pairs[:, 1]] = -1.0
-    return signs
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The two classes of each pair."""
+
+    first: IntArray
+    second: IntArray
+    n_classes: int
+
+    @classmethod
+    def of(cls, n_classes: int) -> "_Pairs":
+        return cls(*np.triu_indices(n_classes, 1), n_classes)
+
+    def sums(self, values: FloatArray, classes: IntArray) -> FloatArray:
+        """Of values of shape (n, n_pairs), the sums over the pairs with the same class here."""
+        count = len(classes)
+        members = (np.ones(count), (np.arange(count), classes))
+        return np.asarray(values @ sp.csr_array(members, shape=(count, self.n_classes)))
 
 
-def _class_sums(scaled: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _class_sums(scaled: FloatArray, pairs: _Pairs) -> tuple[FloatArray, FloatArray]:
     """The sum of log σ(±s) over the pairs of each class, and σ(−s) of each pair.
 
     One exponential serves all: log σ(s) = min(s, 0) − log(1 + e^−|s|), log σ(−s) = log σ(s) − s.
     """
     small = np.exp(-np.abs(scaled))
     log_sigma = np.minimum(scaled, 0.0) - np.log(1.0 + small)
-    sums = log_sigma @ np.abs(signs) - scaled @ np.maximum(-signs, 0.0)
+    sums = pairs.sums(log_sigma, pairs.first) + pairs.sums(log_sigma - scaled, pairs.second)
     return sums, np.where(scaled >= 0.0, small, 1.0) / (1.0 + small)
 
 

@@ -52,6 +52,8 @@ METRIC_ROWS = 50_000
 MANY_CLASSES = 8  # more have fewer folds and trials: they have many pairs
 UNHURRIED_SECONDS = 10.0  # a shorter time limit screens fewer rows
 QUICK_FIRST_SECONDS = 60.0  # a shorter time limit screens linear machines first, and metrics last
+PAIR_SECONDS = 5e-4  # that a machine of two rare classes takes
+PAIRS_SHARE = 0.1  # of the time limit; if pairs of classes take more, kernel machines come last
 LIMITED_WAVE = 4  # candidates of a wave if time is limited: what a limit cuts off is lost
 RUNG_GROWTH = 4  # of the number of rows
 RUNG_CANDIDATES = (8, 5, 3)  # of the rungs before the last
@@ -129,10 +131,18 @@ class Plan:
         everything = train <= SCREEN_ROWS and folds > 1
         per_fold = rows / max(folds, 5)
         screen_folds = folds if everything else min(folds, int(np.ceil(LEAST_TEST_ROWS / per_fold)))
+        many_pairs = PAIR_SECONDS * screen_folds * classes**2 / 2 > PAIRS_SHARE * seconds
         rungs = () if everything else _rungs(rows, train, folds, effort)
         return cls(
             _portfolio(
-                rows, width, effort, classes=classes, sparse=sparse, levels=levels, seconds=seconds
+                rows,
+                width,
+                effort,
+                classes=classes,
+                sparse=sparse,
+                levels=levels,
+                seconds=seconds,
+                many_pairs=many_pairs,
             ),
             max(1, screen_folds),
             int(hurry * SCREEN_ROWS),
@@ -167,6 +177,7 @@ def _portfolio(
     sparse: bool,
     levels: int,
     seconds: float,
+    many_pairs: bool,
 ) -> tuple[tuple[Candidate, ...], ...]:
     """The first candidate, which is quick to train, and the others: waves of a screening."""
 
@@ -186,8 +197,10 @@ def _portfolio(
             and not (candidate.metric == "full" and form_width(candidate) > MAX_FULL_WIDTH)
         )
     count = max(1, round(min(1.0, effort) * len(candidates)))
+    if many_pairs:
+        candidates = tuple(sorted(candidates, key=lambda one: (one.kernelised, *_slowness(one))))
     first, others = candidates[:1], candidates[1:count]
-    if seconds < QUICK_FIRST_SECONDS:
+    if seconds < QUICK_FIRST_SECONDS and not many_pairs:
         others = tuple(sorted(others, key=_slowness))
     size = LIMITED_WAVE if seconds < np.inf else max(1, len(others))
     waves = [others[place : place + size] for place in range(0, len(others), size)]
