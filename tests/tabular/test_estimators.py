@@ -368,15 +368,36 @@ def test_a_column_that_varies_in_one_row():
 
 
 @pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (pandas.Series([True, False] * 20, dtype="boolean"), "b"),
+        (pandas.Series([True, False] * 20, dtype=object), "b"),
+        (pandas.Series([3, 5] * 20, dtype="Int64"), "i"),
+        (pandas.Series([3, 5] * 20, dtype="int64[pyarrow]"), "i"),
+        (np.array([3, 5] * 20, dtype=object), "i"),
+        (np.array([0.5, 5] * 20, dtype=object) * 2, "f"),
+    ],
+    ids=["boolean", "truth objects", "Int64", "arrow", "integer objects", "number objects"],
+)
+def test_labels_keep_their_type(labels, kind):
+    X = np.arange(40.0)[:, None] % 2
+    model = TabularClassifier(effort=0.05).fit(X, labels)
+    assert model.classes_.dtype.kind == kind
+    assert model.predict(X).tolist() == list(labels)
+
+
+@pytest.mark.parametrize(
     "y",
     [
         np.array(["a", None] * 20, dtype=object),
         np.array(["a", 1] * 20, dtype=object),
         np.array(["a", np.nan] * 20, dtype=object),
         np.array([0.0, np.nan] * 20),
+        np.array([True, None] * 20),
+        pandas.Series([1, None] * 20, dtype="Int64"),
         np.arange(40),
     ],
-    ids=["none", "mixed", "nan", "number", "one row each"],
+    ids=["none", "mixed", "nan", "number", "truth", "missing", "one row each"],
 )
 def test_labels_that_are_none(y):
     with pytest.raises(ValueError, match=r"sorted|NaN|two rows|label"):

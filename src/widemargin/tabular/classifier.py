@@ -1,5 +1,6 @@
 """`TabularClassifier`: classes from a raw table."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,9 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         self.random_state = random_state
 
     def _targets(self, y: ArrayLike) -> FloatArray:
+        y = _of_one_type(y)
+        if y.dtype.kind == "f" and np.isnan(y).any():
+            raise ValueError("y contains NaN; leave out rows without a label")
         try:
             self.classes_ = check_labels(y)
         except TypeError as error:
@@ -196,3 +200,13 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         logarithms = np.log(self.predict_proba(X))
         two = logarithms.shape[1] == 2
         return np.asarray(logarithms[:, 1] - logarithms[:, 0] if two else logarithms)
+
+
+def _of_one_type(y: ArrayLike) -> ArrayLike:
+    """Labels in an array of objects as truth values or numbers, if all of them are."""
+    if y.dtype != object:
+        return y
+    if all(isinstance(label, (bool, np.bool_)) for label in y):
+        return y.astype(bool)
+    numbers = all(isinstance(label, Real) and not isinstance(label, bool) for label in y)
+    return np.array(y.tolist()) if numbers else y

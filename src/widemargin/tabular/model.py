@@ -195,7 +195,8 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = self.encoder_.n_features_in_
         if hasattr(self.encoder_, "feature_names_in_"):
             self.feature_names_in_ = self.encoder_.feature_names_in_
-        y = column_or_1d(y, warn=True)
+        # As arrays, so that integers and truth values of pandas' nullable types stay what they are.
+        y = column_or_1d(np.asarray(y) if hasattr(y, "__array__") else y, warn=True)
         count = encoded.shape[0] if kept is None else len(kept)
         if len(y) != count:
             raise ValueError(
