@@ -68,10 +68,10 @@ def column_importances(
     n_jobs : int or None
         The most threads.
     """
-    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), FEW_ROWS)).astype(np.int64)]
+    few, some = _spread(rows, GRADIENT_ROWS), _spread(rows, FEW_ROWS)
     total = np.zeros(rows.X.shape[1])
     for model, weight in zip(models, weights, strict=True):
-        shares = _input_shares(model, some)
+        shares = _input_shares(model, few)
         if shares is not None and shares.sum() > 0:
             total += weight * shares / shares.sum()
     if not total.any() and rows.X.shape[1]:
@@ -83,17 +83,21 @@ def column_importances(
     return found / found.sum() if found.any() else found
 
 
+def _spread(rows: Rows, most: int) -> Rows:
+    """At most so many rows, from all of a table that may be sorted."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.int64)]
+
+
 def _input_shares(model: Pipeline, rows: Rows) -> FloatArray | None:
     """How much a model depends on each encoded input; None if it has no simple gradient."""
     form, machine = model[0], model[-1]
     if len(model) == 3:
         shares = model[1].feature_importances_
     else:
-        Z = form.transform(rows.X[:GRADIENT_ROWS])
+        Z = form.transform(rows.X)
         dense = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z)
         if isinstance(machine, KernelMachine):
-            y = rows.y[:GRADIENT_ROWS]
-            derivatives = mean_outer_product(machine, Z, y, None, full=False)
+            derivatives = mean_outer_product(machine, Z, rows.y, None, full=False)
         elif hasattr(machine, "coef_"):
             derivatives = np.sum(np.atleast_2d(machine.coef_) ** 2, axis=0)
         else:
