@@ -1,14 +1,18 @@
-"""What a search found: importances of columns that do not depend on the order of the rows."""
+"""What a search found: importances, and what a report says of the columns."""
+
+from types import SimpleNamespace
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.pipeline import Pipeline
 
 from widemargin.linear_svm import LinearSVR
 from widemargin.metrics.examples import Rows
 from widemargin.svm import SVR
+from widemargin.tables import TableEncoder
 from widemargin.tabular.forms import InputForm
-from widemargin.tabular.leaderboard import column_importances
+from widemargin.tabular.leaderboard import _columns, column_importances
 
 
 @pytest.mark.parametrize("machine", [LinearSVR(), SVR(kernel="rbf", gamma=0.01, C=10.0)])
@@ -22,3 +26,24 @@ def test_importances_do_not_depend_on_the_order_of_rows(machine):
         rows = Rows(X[order], y[order])
         found = column_importances([model], np.ones(1), columns, rows, "regression")
         np.testing.assert_allclose(found, [0.5, 0.5], atol=0.06)
+
+
+def test_a_report_says_once_why_a_column_is_left_out():
+    frame = pandas.DataFrame(
+        {
+            "age": [1.0, np.nan] * 20,
+            "town": ["Bern", "Sion", None, "Chur"] * 10,
+            "one": ["same"] * 40,
+            "name": [f"person {number}" for number in range(40)],
+            "empty": [None] * 40,
+        }
+    )
+    with pytest.warns(UserWarning, match="left out"):
+        encoder = TableEncoder().fit(frame)
+    model = SimpleNamespace(encoder_=encoder, feature_importances_=np.array([0.5, 0.5, 0, 0, 0]))
+    notes = {line.split()[0]: line.partition("%")[2].strip() for line in _columns(model)[2:]}
+    assert notes["age"].startswith("20 missing")
+    assert notes["town"] == "10 missing, 3 levels"
+    assert notes["one"] == "constant"
+    assert notes["empty"] == "all missing"
+    assert notes["name"].count("40 ") == 2  # "40 distinct texts in 40 rows"

@@ -119,9 +119,11 @@ def _columns(model: Any) -> list[str]:
     lines.append(f"  {'column':<{width}}  {'kind':<8}  importance")
     for j in order[:MOST_COLUMNS]:
         column = columns[j]
-        notes = [f"{column['missing']:,} missing"] if column["missing"] else []
-        notes += [f"{column['levels']:,} levels"] if column["levels"] else []
-        notes += [column["note"]] if column["note"] else []
+        notes = [column["note"]] if column["note"] else []
+        if column["kind"] != "dropped":  # there, the note says it all
+            levels = [f"{column['levels']:,} levels"] if column["levels"] else []
+            missing = [f"{column['missing']:,} missing"] if column["missing"] else []
+            notes = [*missing, *levels, *notes]
         name = str(column["name"])[:width]
         line = f"  {name:<{width}}  {column['kind']:<8}  {shares[j]:10.1%}  {', '.join(notes)}"
         lines.append(line.rstrip())
