@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ To choose otherwise: scoring= (what is best), cv= (which rows judge), ensemble=F
 effort= (how much is tried), max_predict_ms= (quick predictions), time_limit= (seconds)."""
 
 
-def record(trial: Trial) -> dict[str, Any]:
+def record(trial: Trial, *, regression: bool) -> dict[str, Any]:
     """A line of the leaderboard."""
     machine = trial.model[-1]
     return {
@@ -39,7 +38,7 @@ def record(trial: Trial) -> dict[str, Any]:
         "predict_ms": trial.predict_ms,
         "vectors": len(getattr(machine, "support_", ())),
         "kkt_violation": float(np.max(getattr(machine, "kkt_violation_", np.nan))),
-        **asdict(trial.candidate),
+        **trial.candidate.settings(regression=regression),
     }
 
 

@@ -238,7 +238,8 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             )
         ]
         self.loss_ = combination.loss
-        self.trials_ = [record(trial) for trial in evaluator.trials]
+        regression = evaluator.target.regression
+        self.trials_ = [record(trial, regression=regression) for trial in evaluator.trials]
         self.baseline_loss_ = evaluator.baseline(combination.test)
         self.feature_importances_ = column_importances(
             combination.models,

@@ -49,7 +49,8 @@ class TabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     leaderboard_ : DataFrame
         All trials: the model, on how many rows it was trained, its loss on unseen rows with the
         standard error over the folds, seconds, milliseconds to predict a row, support vectors, and
-        how far the machine is from the conditions of optimality.
+        how far the machine is from the conditions of optimality. Then its settings, which are empty
+        where it has none: a network has no kernel.
     members_ : list of dict
         The machines that predictions come from: "model" (a pipeline that begins with an
         `InputForm`), "weight", "calibration" and "description".
