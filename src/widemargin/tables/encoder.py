@@ -242,7 +242,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         columns: list[Column] = []
         strips: list[Strip] = []
-        for i, name in enumerate(self._names()):
+        for i, name in enumerate(table.labels or self._names()):
             values = table.column(i)
             columns.append(fit_column(name, values, settings))
             strips += columns[-1].encode(values)

@@ -23,6 +23,7 @@ class Columns:
     shape: tuple[int, int]
     column: Callable[[int], Values]
     dtype: Any = np.float64  # of the encoded table
+    labels: list[str] | None = None  # what messages and reports call the columns; None: x0, x1, ...
 
     @property
     def rows(self) -> int:
@@ -61,7 +62,7 @@ def open_table(X: Any) -> Columns:
         names, read = list(X.columns), lambda i: _from_polars(X.to_series(i))
     else:
         names, read = list(X.column_names), lambda i: _from_arrow(X.column(i))
-    return Columns(_checked_names(names), X.shape, read)
+    return Columns(_checked_names(names), X.shape, read, labels=list(map(_label, names)))
 
 
 def open_array(X: Any) -> Columns:
@@ -94,6 +95,11 @@ def _checked_names(names: Sequence[Any]) -> list[str] | None:
     if twice := [name for name, count in Counter(text).items() if count > 1]:
         raise ValueError(f"more than one column is called {twice[0]!r}; rename them")
     return text
+
+
+def _label(name: Any) -> str:
+    """The text of a name, which may be a number, or a tuple of several levels."""
+    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _from_pandas(series: Any) -> Values:
