@@ -269,3 +269,9 @@ def test_structures_of_polars_are_categories():
         encoder = TableEncoder().fit(table)
         assert encoder.columns_[0]["levels"] == 2
         assert encoder.transform(table).shape == (6, 1)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.Decimal(20, 2), pl.UInt8])
+def test_numbers_of_polars(dtype):
+    X = pl.DataFrame({"a": pl.Series([1, None, 3], dtype=dtype)})
+    assert TableEncoder().fit_transform(X).tolist() == [[1, 0], [2, 1], [3, 0]]

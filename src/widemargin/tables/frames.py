@@ -132,6 +132,8 @@ def _from_pandas(series: Any) -> Values:
 
 
 def _from_polars(series: Any) -> Values:
+    if str(series.dtype) in ("Int128", "UInt128"):  # which NumPy lacks
+        series = series.cast(float)
     array = series.to_numpy()
     if array.dtype.kind in TYPED and array.ndim == 1:
         return np.asarray(array)
