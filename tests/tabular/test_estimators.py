@@ -333,6 +333,8 @@ def test_only_ratios_of_weights_matter():
     expected = TabularRegressor(**QUICK).fit(X, y, sample_weight=weights).predict(X)
     survey = TabularRegressor(**QUICK).fit(X, y, sample_weight=2.0**17 * weights)
     np.testing.assert_allclose(survey.predict(X), expected, rtol=1e-9)
+    survey = TabularRegressor(**QUICK).fit(X, y, sample_weight=2.0**1020 * weights)
+    np.testing.assert_allclose(survey.predict(X), expected, rtol=1e-9)
 
 
 def test_many_rows_are_predicted_part_by_part(classifier, monkeypatch):

@@ -46,8 +46,6 @@ MOST_DENSE_NUMBERS = 100_000_000  # encoded tables with at most as many are dens
 
 def _some_rows(X: ArrayLike, kept: NDArray[np.bool_]) -> ArrayLike:
     """Rows of a table of any library, or of a sparse matrix."""
-    if not kept.any():
-        raise ValueError("sample_weight is zero for all rows; give some a positive weight")
     if sp.issparse(X):
         X = sp.csr_array(X)
     return _safe_indexing(X, np.flatnonzero(kept))
@@ -185,6 +183,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             if not np.all(weights > 0):
                 kept = weights > 0
                 X, weights = _some_rows(X, kept), weights[kept]
+            weights = weights / weights.max()  # so that their sum is finite
             weights = weights / weights.mean()  # C of machines is multiplied by them
         self.encoder_ = TableEncoder().set_output(transform="default")
         encoded = self.encoder_.fit_transform(X)
