@@ -427,6 +427,15 @@ def test_no_rows_to_predict(regressor):
         regressor.predict(np.empty((0, 4)))
 
 
+@pytest.mark.filterwarnings("error")
+def test_inputs_of_single_precision():
+    X, y = values(60)
+    X = X.astype(np.float32)
+    single = TabularRegressor(effort=0.05).fit(X, y).predict(X)
+    double = TabularRegressor(effort=0.05).fit(X.astype(np.float64), y).predict(X)
+    np.testing.assert_allclose(single, double)
+
+
 def test_inputs_too_large_to_add_up():
     X, y = values(60)
     X[3, 1] = 1e305

@@ -211,7 +211,8 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
 
     def _check_size(self, encoded: ArrayLike) -> None:
         """Raises an error for numbers whose sums and differences overflow."""
-        largest = np.max(np.abs(encoded.data if sp.issparse(encoded) else encoded), initial=0.0)
+        numbers = encoded.data if sp.issparse(encoded) else encoded
+        largest = float(np.max(np.abs(numbers), initial=0.0))  # float32 cannot hold the limit
         if largest > MOST_INPUT:
             raise ValueError(
                 f"X holds {largest:.3g}, and sums of numbers beyond {MOST_INPUT:g} overflow; "
