@@ -59,7 +59,8 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         The machines that predictions come from: "model" (a pipeline that begins with an
         `InputForm`), "weight", "calibration" and "description".
     feature_importances_ : ndarray of shape (n_features_in_,)
-        How much the machines depend on each column, as a fraction of the sum.
+        How much the machines depend on each column, as a fraction of the sum: by the learnt metric
+        or, without one, by how much the outputs change if the column is shuffled.
     loss_ : float
         The loss of the combined machines on rows that they did not see. A negative score if
         `scoring` is given.

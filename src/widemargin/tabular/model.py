@@ -246,7 +246,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             combination.weights,
             self.encoder_.columns_,
             evaluator.rows,
-            evaluator.target.task,
+            evaluator.target,
             self.n_jobs,
         )
         self._conclude(combination)
