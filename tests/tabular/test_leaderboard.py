@@ -64,7 +64,7 @@ def importances(X, y, machine, outputs):
 def test_a_report_says_once_why_a_column_is_left_out():
     frame = pandas.DataFrame(
         {
-            "age": [1.0, np.nan] * 20,
+            "age\n(years)": [1.0, np.nan] * 20,
             "town": ["Bern", "Sion", None, "Chur"] * 10,
             "one": ["same"] * 40,
             "name": [f"person {number}" for number in range(40)],

@@ -153,7 +153,8 @@ def _columns(model: Any) -> list[str]:
     columns, shares = model.encoder_.columns_, model.feature_importances_
     order = np.argsort(-shares, kind="stable")
     lines = [f"{len(columns)} columns became {len(model.encoder_.output_kinds_)} inputs"]
-    width = min(30, max([6, *(len(str(columns[j]["name"])) for j in order[:MOST_COLUMNS])]))
+    names = [" ".join(str(column["name"]).split()) for column in columns]  # on one line
+    width = min(30, max([6, *(len(names[j]) for j in order[:MOST_COLUMNS])]))
     lines.append(f"  {'column':<{width}}  {'kind':<8}  importance")
     for j in order[:MOST_COLUMNS]:
         column = columns[j]
@@ -162,7 +163,7 @@ def _columns(model: Any) -> list[str]:
             levels = [f"{column['levels']:,} levels"] if column["levels"] else []
             missing = [f"{column['missing']:,} missing"] if column["missing"] else []
             notes = [*missing, *levels, *notes]
-        name = str(column["name"])[:width]
+        name = names[j][:width]
         line = f"  {name:<{width}}  {column['kind']:<8}  {shares[j]:10.1%}  {', '.join(notes)}"
         lines.append(line.rstrip())
     if len(columns) > MOST_COLUMNS:
