@@ -445,8 +445,12 @@ def test_inputs_too_large_to_add_up():
 
 def test_a_scorer_that_cannot_judge_stops_at_once():
     frame, y = table(60)
-    with pytest.raises(ValueError, match="pos_label"):
+    with pytest.raises(ValueError, match=r"scoring does not suit.*pos_label.*'f1_macro'"):
         TabularClassifier(**QUICK, scoring="f1").fit(frame, y)
+    with pytest.raises(ValueError, match="'roc_auc_ovr'"):
+        TabularClassifier(**QUICK, scoring="roc_auc").fit(frame, frame["town"])
+    with pytest.raises(ValueError, match="'r2'"):
+        TabularRegressor(**QUICK, scoring="accuracy").fit(frame, frame["age"] / 7.0)
 
 
 def test_a_scorer_that_refuses_some_predictions():

@@ -31,8 +31,14 @@ class NegativeScore:
         self.weighted = _takes_weights(scorer)
 
     def check(self, p: FloatArray, y: FloatArray, weights: FloatArray | None) -> None:
-        """Raises the scorer's own error if it does not score such predictions."""
-        self._score(self.target.stored(p), y, weights)
+        """Raises an error with the scorer's own words if it does not score such predictions."""
+        try:
+            self._score(self.target.stored(p), y, weights)
+        except ValueError as error:
+            names = "'r2'" if self.target.regression else "'roc_auc_ovr' or 'f1_macro'"
+            raise ValueError(
+                f"scoring does not suit this target ({error}); use another scorer, such as {names}"
+            ) from error
         if weights is not None and not self.weighted:
             warn_caller(
                 "the scorer takes no sample_weight: machines are trained with the weights, but "
