@@ -30,7 +30,7 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         What is best, as in scikit-learn. None is the log loss of rows that machines did not see.
     cv : int, splitter, iterable or None, default=None
         How rows are divided into rows to train on and rows to judge by. None takes eight or five
-        folds of small tables and holds a fifth of large ones out.
+        folds of small tables, fewer if there are many classes, and holds a fifth of large ones out.
     ensemble : bool, default=True
         Whether to combine several machines. False gives one.
     effort : float, default=1.0
