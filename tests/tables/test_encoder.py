@@ -242,3 +242,10 @@ def test_columns_without_information_are_left_out_with_one_warning():
         TableEncoder().fit(frame[left_out])
     with pytest.warns(UserWarning, match=r"'x19' \(constant\) and 10 more$"):
         TableEncoder().fit(np.c_[np.ones((2, 30)), [1, 2]])
+
+
+@pytest.mark.filterwarnings("ignore:columns left out")
+def test_a_table_without_a_usable_column_is_refused_with_the_reasons():
+    X = pd.DataFrame({"name": [f"person {number}" for number in range(60)], "one": 1})
+    with pytest.raises(ValueError, match=r"'name' \(60 distinct texts.*'one' \(constant\)"):
+        TableEncoder().fit(X)

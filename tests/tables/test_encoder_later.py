@@ -144,6 +144,21 @@ def test_names_that_cannot_be_used():
         TableEncoder().fit(pd.DataFrame(X, columns=["a", 1]))
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [([7, 8, 9], "9"), ([("a", "b"), ("a", "c"), ("d", "e")], "d e")],
+    ids=["numbers", "levels"],
+)
+def test_names_that_are_not_text_are_told_as_they_are(columns, expected):
+    X = pd.DataFrame(np.array([[1, 2, 7], [2, 5, 7], [4, 7, 7.0]]))
+    X.columns = pd.Index(columns)
+    with pytest.warns(UserWarning, match=rf"'{expected}' \(constant\)"):
+        encoder = TableEncoder().fit(X)
+    assert encoder.columns_[2]["name"] == expected
+    assert not hasattr(encoder, "feature_names_in_")  # they are known by their position
+    assert encoder.transform(X.to_numpy()).tolist() == [[1, 2], [2, 5], [4, 7]]
+
+
 def test_empty_tables():
     with pytest.raises(ValueError, match="X has 0 rows and 1 columns"):
         TableEncoder().fit(pd.DataFrame({"a": []}))
@@ -254,3 +269,9 @@ def test_structures_of_polars_are_categories():
         encoder = TableEncoder().fit(table)
         assert encoder.columns_[0]["levels"] == 2
         assert encoder.transform(table).shape == (6, 1)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.Decimal(20, 2), pl.UInt8])
+def test_numbers_of_polars(dtype):
+    X = pl.DataFrame({"a": pl.Series([1, None, 3], dtype=dtype)})
+    assert TableEncoder().fit_transform(X).tolist() == [[1, 0], [2, 1], [3, 0]]

@@ -1,6 +1,7 @@
 """Candidates: their neighbours, and the machines that they stand for."""
 
 import numpy as np
+import pandas
 import pytest
 
 from widemargin.tabular.candidates import LIMITS, Candidate
@@ -54,3 +55,14 @@ def test_a_deep_network_learns():
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     network = Candidate("deep_mlp").machine(1.0, 300, regression=False, n_jobs=1, random_state=0)
     assert network.fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.85
+
+
+def test_settings_that_a_machine_does_not_have_are_empty():
+    def present(family, *, regression):
+        found = Candidate(family).settings(regression=regression)
+        return [name for name in ("kernel", "C", "epsilon") if not pandas.isna(found[name])]
+
+    assert present("kernel", regression=True) == ["kernel", "C", "epsilon"]
+    assert present("mixture", regression=False) == ["kernel", "C"]
+    assert present("linear", regression=False) == ["C"]
+    assert present("mlp", regression=True) == []

@@ -333,6 +333,8 @@ def test_only_ratios_of_weights_matter():
     expected = TabularRegressor(**QUICK).fit(X, y, sample_weight=weights).predict(X)
     survey = TabularRegressor(**QUICK).fit(X, y, sample_weight=2.0**17 * weights)
     np.testing.assert_allclose(survey.predict(X), expected, rtol=1e-9)
+    survey = TabularRegressor(**QUICK).fit(X, y, sample_weight=2.0**1020 * weights)
+    np.testing.assert_allclose(survey.predict(X), expected, rtol=1e-9)
 
 
 def test_many_rows_are_predicted_part_by_part(classifier, monkeypatch):
@@ -368,15 +370,36 @@ def test_a_column_that_varies_in_one_row():
 
 
 @pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (pandas.Series([True, False] * 20, dtype="boolean"), "b"),
+        (pandas.Series([True, False] * 20, dtype=object), "b"),
+        (pandas.Series([3, 5] * 20, dtype="Int64"), "i"),
+        (pandas.Series([3, 5] * 20, dtype="int64[pyarrow]"), "i"),
+        (np.array([3, 5] * 20, dtype=object), "i"),
+        (np.array([0.5, 5] * 20, dtype=object) * 2, "f"),
+    ],
+    ids=["boolean", "truth objects", "Int64", "arrow", "integer objects", "number objects"],
+)
+def test_labels_keep_their_type(labels, kind):
+    X = np.arange(40.0)[:, None] % 2
+    model = TabularClassifier(effort=0.05).fit(X, labels)
+    assert model.classes_.dtype.kind == kind
+    assert model.predict(X).tolist() == list(labels)
+
+
+@pytest.mark.parametrize(
     "y",
     [
         np.array(["a", None] * 20, dtype=object),
         np.array(["a", 1] * 20, dtype=object),
         np.array(["a", np.nan] * 20, dtype=object),
         np.array([0.0, np.nan] * 20),
+        np.array([True, None] * 20),
+        pandas.Series([1, None] * 20, dtype="Int64"),
         np.arange(40),
     ],
-    ids=["none", "mixed", "nan", "number", "one row each"],
+    ids=["none", "mixed", "nan", "number", "truth", "missing", "one row each"],
 )
 def test_labels_that_are_none(y):
     with pytest.raises(ValueError, match=r"sorted|NaN|two rows|label"):
@@ -414,6 +437,15 @@ def test_numbers_of_any_type_raise_no_warning(dtype):
     assert model.loss_ < model.baseline_loss_
 
 
+@pytest.mark.filterwarnings("error")
+def test_inputs_of_single_precision():
+    X, y = values(60)
+    X = X.astype(np.float32)
+    single = TabularRegressor(effort=0.05).fit(X, y).predict(X)
+    double = TabularRegressor(effort=0.05).fit(X.astype(np.float64), y).predict(X)
+    np.testing.assert_allclose(single, double)
+
+
 def test_inputs_too_large_to_add_up():
     X, y = values(60)
     X[3, 1] = 1e305
@@ -423,8 +455,12 @@ def test_inputs_too_large_to_add_up():
 
 def test_a_scorer_that_cannot_judge_stops_at_once():
     frame, y = table(60)
-    with pytest.raises(ValueError, match="pos_label"):
+    with pytest.raises(ValueError, match=r"scoring does not suit.*pos_label.*'f1_macro'"):
         TabularClassifier(**QUICK, scoring="f1").fit(frame, y)
+    with pytest.raises(ValueError, match="'roc_auc_ovr'"):
+        TabularClassifier(**QUICK, scoring="roc_auc").fit(frame, frame["town"])
+    with pytest.raises(ValueError, match="'r2'"):
+        TabularRegressor(**QUICK, scoring="accuracy").fit(frame, frame["age"] / 7.0)
 
 
 def test_a_scorer_that_refuses_some_predictions():

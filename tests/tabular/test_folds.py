@@ -124,3 +124,8 @@ def test_more_classes_than_rows_to_judge_by():
 def test_classes_with_one_row_each_leave_nothing_to_judge_by():
     with pytest.raises(ValueError, match="no class has two rows"):
         folds(np.arange(20))
+
+
+def test_a_splitter_without_folds():
+    with pytest.raises(ValueError, match="no folds"):
+        folds(CODES, [])

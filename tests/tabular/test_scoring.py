@@ -28,11 +28,18 @@ def test_a_fold_that_lacks_a_class_has_a_loss():
     assert loss(p, y, None) == pytest.approx(-np.log(p[np.arange(90), y.astype(int)]).mean())
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_score_that_does_not_exist_is_the_worst():
     values = Values(0.0, 1.0).loss("neg_mean_squared_log_error")
     assert values(np.array([-2.0, 1.0]), np.array([1.0, 2.0]), None) == np.inf
     p, _ = classes(2)
     assert Classes(NAMES[:2]).loss("roc_auc")(p[:3], np.zeros(3), None) == np.inf
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_constant_prediction_is_tried_without_a_warning():
+    p = np.tile([0.9, 0.1], (20, 1))
+    Classes(np.array([0, 1])).loss("precision").check(p, np.arange(20.0) % 2, None)
 
 
 def test_what_no_prediction_satisfies_is_refused_at_once():

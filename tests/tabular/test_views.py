@@ -79,6 +79,18 @@ def test_trials_keep_the_model_of_the_largest_fold(evaluator):
     assert (found.rows, found.folds, len(found.test)) == (40, 3, 60)
 
 
+def test_folds_do_not_warn_of_classes_that_are_many_for_them(recwarn):
+    y = np.arange(60) % 25
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    target = Classes(np.arange(25))
+    folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
+    with interrupt_flag() as flag:
+        control = Control("test", flag)
+        tried = Evaluator(Rows(X, y.astype(float)), target, target.default_loss, control, 100, 1, 0)
+        tried.evaluate([LINEAR], tried.views(folds), "screening")
+    assert not recwarn.list
+
+
 def test_few_outputs_wait_for_their_calibration(evaluator, monkeypatch):
     folds = [(np.arange(0, 60), np.arange(60, 120)), (np.arange(60, 120), np.arange(0, 60))]
     candidates = [LINEAR, Candidate(), Candidate(kernel="laplacian")]

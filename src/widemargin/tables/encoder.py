@@ -242,7 +242,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         columns: list[Column] = []
         strips: list[Strip] = []
-        for i, name in enumerate(self._names()):
+        for i, name in enumerate(table.labels or self._names()):
             values = table.column(i)
             columns.append(fit_column(name, values, settings))
             strips += columns[-1].encode(values)
@@ -333,7 +333,7 @@ def _report_dropped(columns: Sequence[Column], rows: int) -> None:
         names = ", ".join(f"{column.name!r} ({column.note})" for column in dropped[:MAX_NAMED])
         more = f" and {len(dropped) - MAX_NAMED} more" if len(dropped) > MAX_NAMED else ""
         warn_caller(f"columns left out: {names}{more}", UserWarning)
-    if len(dropped) == len(columns):
-        raise ValueError(
-            f"no column of the table varies (n_samples={rows}); there is nothing to learn from"
-        )
+        if len(dropped) == len(columns):
+            raise ValueError(
+                f"no usable column of the table varies (n_samples={rows}): {names}{more}"
+            )

@@ -23,6 +23,7 @@ class Columns:
     shape: tuple[int, int]
     column: Callable[[int], Values]
     dtype: Any = np.float64  # of the encoded table
+    labels: list[str] | None = None  # what messages and reports call the columns; None: x0, x1, ...
 
     @property
     def rows(self) -> int:
@@ -61,7 +62,7 @@ def open_table(X: Any) -> Columns:
         names, read = list(X.columns), lambda i: _from_polars(X.to_series(i))
     else:
         names, read = list(X.column_names), lambda i: _from_arrow(X.column(i))
-    return Columns(_checked_names(names), X.shape, read)
+    return Columns(_checked_names(names), X.shape, read, labels=list(map(_label, names)))
 
 
 def open_array(X: Any) -> Columns:
@@ -96,6 +97,11 @@ def _checked_names(names: Sequence[Any]) -> list[str] | None:
     return text
 
 
+def _label(name: Any) -> str:
+    """The text of a name, which may be a number, or a tuple of several levels."""
+    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+
+
 def _from_pandas(series: Any) -> Values:
     pandas = require_pandas("tables with text")
     dtype = series.dtype
@@ -126,6 +132,8 @@ def _from_pandas(series: Any) -> Values:
 
 
 def _from_polars(series: Any) -> Values:
+    if str(series.dtype) in ("Int128", "UInt128"):  # which NumPy lacks
+        series = series.cast(float)
     array = series.to_numpy()
     if array.dtype.kind in TYPED and array.ndim == 1:
         return np.asarray(array)

@@ -6,8 +6,9 @@ distance of two rows and q the power of the distance in the kernel. C is that of
 targets that are classes or standardised values.
 """
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from widemargin.kernels import DISTANCE_KERNELS, distance_exponent
@@ -93,6 +94,17 @@ class Candidate:
             value, (low, high) = getattr(self, name) * factor, LIMITS[name]
             if low <= value <= high:
                 yield replace(self, **{name: value})
+
+    def settings(self, *, regression: bool) -> dict[str, Any]:
+        """Its fields; None or NaN for those that its machine does not have."""
+        absent: dict[str, Any] = {}
+        if not self.kernelised:
+            absent |= {"kernel": None, "exponent": math.nan, "sharpness": math.nan}
+        if self.is_network:
+            absent |= {"C": math.nan}
+        if self.is_network or not regression:
+            absent |= {"epsilon": math.nan}
+        return asdict(self) | absent
 
     def gamma(self, median: float) -> float:
         """γ of the kernel, where the median distance of two rows is this."""

@@ -1,5 +1,6 @@
 """`TabularClassifier`: classes from a raw table."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         What is best, as in scikit-learn. None is the log loss of rows that machines did not see.
     cv : int, splitter, iterable or None, default=None
         How rows are divided into rows to train on and rows to judge by. None takes eight or five
-        folds of small tables and holds a fifth of large ones out.
+        folds of small tables, fewer if there are many classes, and holds a fifth of large ones out.
     ensemble : bool, default=True
         Whether to combine several machines. False gives one.
     effort : float, default=1.0
@@ -52,12 +53,14 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
     leaderboard_ : DataFrame
         All trials: the model, on how many rows it was trained, its loss on unseen rows with the
         standard error over the folds, seconds, milliseconds to predict a row, support vectors, and
-        how far the machine is from the conditions of optimality.
+        how far the machine is from the conditions of optimality. Then its settings, which are empty
+        where it has none: a network has no kernel.
     members_ : list of dict
         The machines that predictions come from: "model" (a pipeline that begins with an
         `InputForm`), "weight", "calibration" and "description".
     feature_importances_ : ndarray of shape (n_features_in_,)
-        How much the machines depend on each column, as a fraction of the sum.
+        How much the machines depend on each column, as a fraction of the sum: by the learnt metric
+        or, without one, by how much the outputs change if the column is shuffled.
     loss_ : float
         The loss of the combined machines on rows that they did not see. A negative score if
         `scoring` is given.
@@ -128,6 +131,9 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         self.random_state = random_state
 
     def _targets(self, y: ArrayLike) -> FloatArray:
+        y = _of_one_type(y)
+        if y.dtype.kind == "f" and np.isnan(y).any():
+            raise ValueError("y contains NaN; leave out rows without a label")
         try:
             self.classes_ = check_labels(y)
         except TypeError as error:
@@ -196,3 +202,13 @@ class TabularClassifier(ClassifierMixin, TabularModel):  # type: ignore[misc]
         logarithms = np.log(self.predict_proba(X))
         two = logarithms.shape[1] == 2
         return np.asarray(logarithms[:, 1] - logarithms[:, 0] if two else logarithms)
+
+
+def _of_one_type(y: ArrayLike) -> ArrayLike:
+    """Labels in an array of objects as truth values or numbers, if all of them are."""
+    if y.dtype != object:
+        return y
+    if all(isinstance(label, (bool, np.bool_)) for label in y):
+        return y.astype(bool)
+    numbers = all(isinstance(label, Real) and not isinstance(label, bool) for label in y)
+    return np.array(y.tolist()) if numbers else y

@@ -164,6 +164,8 @@ class Evaluator:
         with warnings.catch_warnings():  # here, since threads share the filters
             warnings.simplefilter("ignore", UnscaledInputsWarning)  # scales differ on purpose
             warnings.simplefilter("ignore", ConvergenceWarning)  # the search reports its own end
+            # The whole table was checked, and a fold has fewer rows of each class.
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             return in_threads(one, len(works), threads, self.control)
 
     def _judged(

@@ -124,6 +124,8 @@ def _folds_of_splitter(
     folds = [
         (_numbers(train), _numbers(test)) for train, test in splitter.split(rows.X, rows.y, groups)
     ]
+    if not folds:
+        raise ValueError(f"cv={cv!r} has no folds; give one or more")
     of_table = isinstance(cv, PredefinedSplit) or not (hasattr(cv, "split") or np.isscalar(cv))
     if not of_table:
         return folds

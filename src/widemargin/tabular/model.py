@@ -46,8 +46,6 @@ MOST_DENSE_NUMBERS = 100_000_000  # encoded tables with at most as many are dens
 
 def _some_rows(X: ArrayLike, kept: NDArray[np.bool_]) -> ArrayLike:
     """Rows of a table of any library, or of a sparse matrix."""
-    if not kept.any():
-        raise ValueError("sample_weight is zero for all rows; give some a positive weight")
     if sp.issparse(X):
         X = sp.csr_array(X)
     return _safe_indexing(X, np.flatnonzero(kept))
@@ -185,6 +183,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             if not np.all(weights > 0):
                 kept = weights > 0
                 X, weights = _some_rows(X, kept), weights[kept]
+            weights = weights / weights.max()  # so that their sum is finite
             weights = weights / weights.mean()  # C of machines is multiplied by them
         self.encoder_ = TableEncoder().set_output(transform="default")
         encoded = self.encoder_.fit_transform(X)
@@ -195,7 +194,8 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = self.encoder_.n_features_in_
         if hasattr(self.encoder_, "feature_names_in_"):
             self.feature_names_in_ = self.encoder_.feature_names_in_
-        y = column_or_1d(y, warn=True)
+        # As arrays, so that integers and truth values of pandas' nullable types stay what they are.
+        y = column_or_1d(np.asarray(y) if hasattr(y, "__array__") else y, warn=True)
         count = encoded.shape[0] if kept is None else len(kept)
         if len(y) != count:
             raise ValueError(
@@ -212,7 +212,7 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
     def _check_size(self, encoded: ArrayLike) -> None:
         """Raises an error for numbers whose sums and differences overflow."""
         numbers = encoded.data if sp.issparse(encoded) else encoded
-        largest = float(np.max(np.abs(numbers), initial=0.0))  # single precision has no such limit
+        largest = float(np.max(np.abs(numbers), initial=0.0))  # float32 cannot hold the limit
         if largest > MOST_INPUT:
             raise ValueError(
                 f"X holds {largest:.3g}, and sums of numbers beyond {MOST_INPUT:g} overflow; "
@@ -238,14 +238,15 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
             )
         ]
         self.loss_ = combination.loss
-        self.trials_ = [record(trial) for trial in evaluator.trials]
+        regression = evaluator.target.regression
+        self.trials_ = [record(trial, regression=regression) for trial in evaluator.trials]
         self.baseline_loss_ = evaluator.baseline(combination.test)
         self.feature_importances_ = column_importances(
             combination.models,
             combination.weights,
             self.encoder_.columns_,
             evaluator.rows,
-            evaluator.target.task,
+            evaluator.target,
             self.n_jobs,
         )
         self._conclude(combination)

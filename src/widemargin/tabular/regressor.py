@@ -49,12 +49,14 @@ class TabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
     leaderboard_ : DataFrame
         All trials: the model, on how many rows it was trained, its loss on unseen rows with the
         standard error over the folds, seconds, milliseconds to predict a row, support vectors, and
-        how far the machine is from the conditions of optimality.
+        how far the machine is from the conditions of optimality. Then its settings, which are empty
+        where it has none: a network has no kernel.
     members_ : list of dict
         The machines that predictions come from: "model" (a pipeline that begins with an
         `InputForm`), "weight", "calibration" and "description".
     feature_importances_ : ndarray of shape (n_features_in_,)
-        How much the machines depend on each column, as a fraction of the sum.
+        How much the machines depend on each column, as a fraction of the sum: by the learnt metric
+        or, without one, by how much the outputs change if the column is shuffled.
     loss_ : float
         The loss of the combined machines on rows that they did not see. A negative score if
         `scoring` is given.

@@ -1,10 +1,12 @@
 """Scorers of scikit-learn as losses of predictions that are known."""
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import ClassifierTags, Tags, TargetTags
 
 from widemargin._runtime.warning import warn_caller
@@ -31,8 +33,14 @@ class NegativeScore:
         self.weighted = _takes_weights(scorer)
 
     def check(self, p: FloatArray, y: FloatArray, weights: FloatArray | None) -> None:
-        """Raises the scorer's own error if it does not score such predictions."""
-        self._score(self.target.stored(p), y, weights)
+        """Raises an error with the scorer's own words if it does not score such predictions."""
+        try:
+            self._score(self.target.stored(p), y, weights)
+        except ValueError as error:
+            names = "'r2'" if self.target.regression else "'roc_auc_ovr' or 'f1_macro'"
+            raise ValueError(
+                f"scoring does not suit this target ({error}); use another scorer, such as {names}"
+            ) from error
         if weights is not None and not self.weighted:
             warn_caller(
                 "the scorer takes no sample_weight: machines are trained with the weights, but "
@@ -55,7 +63,10 @@ class NegativeScore:
 
     def _score(self, model: Any, y: FloatArray, weights: FloatArray | None) -> float:
         options = {"sample_weight": weights} if self.weighted and weights is not None else {}
-        return float(self.scorer(model, np.zeros((len(y), 1)), self.target.decoded(y), **options))
+        truth, no_inputs = self.target.decoded(y), np.zeros((len(y), 1))
+        with warnings.catch_warnings():  # of a fold with one class, or of constant predictions
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return float(self.scorer(model, no_inputs, truth, **options))
 
 
 def _takes_weights(scorer: Callable[..., float]) -> bool:

@@ -17,9 +17,7 @@ __all__ = ["input_thresholds", "target_thresholds"]
 TREES = 8
 LEAVES = 32  # of a tree
 LEAF_ROWS = 3  # the fewest of a leaf
-INPUTS_PER_SPLIT = (
-    0.5  # fraction of the inputs that a split may choose from; the first tree has all
-)
+INPUTS_PER_SPLIT = 0.5  # fraction that a split may choose from; the first tree has all
 MAX_TREE_ROWS = 50_000
 APART = 0.005  # fraction of the rows that must lie between two thresholds
 LEAST_SPREAD = 1e-4  # half the range of an input, relative to the largest: enough for trees
