@@ -247,5 +247,6 @@ def test_columns_without_information_are_left_out_with_one_warning():
 @pytest.mark.filterwarnings("ignore:columns left out")
 def test_a_table_without_a_usable_column_is_refused_with_the_reasons():
     X = pd.DataFrame({"name": [f"person {number}" for number in range(60)], "one": 1})
-    with pytest.raises(ValueError, match=r"'name' \(60 distinct texts.*'one' \(constant\)"):
+    reasons = r"'name' \(60 distinct texts.*'one' \(constant\)"
+    with pytest.warns(UserWarning, match="left out"), pytest.raises(ValueError, match=reasons):
         TableEncoder().fit(X)

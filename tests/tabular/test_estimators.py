@@ -201,6 +201,8 @@ def test_the_report_and_the_leaderboard(classifier):
         "kkt_violation",
     } <= {*board}
     assert len(board) == len(classifier.trials_)
+    assert classifier.best_["model"] == board["model"][0]
+    assert classifier.best_["loss"] == board["loss"][0]
     assert classifier.loss_ <= board["loss"].min() + 1e-12
 
 

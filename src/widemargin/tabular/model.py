@@ -300,6 +300,12 @@ class TabularModel(CertificateDisplay, BaseEstimator):  # type: ignore[misc]
         frame = pandas.DataFrame(self.trials_)
         return frame.sort_values(["rows", "loss"], ascending=[False, True], ignore_index=True)
 
+    @property
+    def best_(self) -> dict[str, Any]:
+        """The first line of `leaderboard_`: the best single machine, trained on the most rows."""
+        check_is_fitted(self, "trials_")
+        return dict(min(self.trials_, key=lambda trial: (-trial["rows"], trial["loss"])))
+
     def report(self) -> str:
         """What was understood of each column, what was chosen and why.
 

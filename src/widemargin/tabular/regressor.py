@@ -51,6 +51,8 @@ class TabularRegressor(RegressorMixin, TabularModel):  # type: ignore[misc]
         standard error over the folds, seconds, milliseconds to predict a row, support vectors, and
         how far the machine is from the conditions of optimality. Then its settings, which are empty
         where it has none: a network has no kernel.
+    best_ : dict
+        The first line of `leaderboard_`: the best single machine.
     members_ : list of dict
         The machines that predictions come from: "model" (a pipeline that begins with an
         `InputForm`), "weight", "calibration" and "description".
