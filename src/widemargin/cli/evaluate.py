@@ -70,8 +70,8 @@ def evaluate(
     found = [
         _evaluated(path, one, X, y) for path, one, (X, y) in zip(paths, fitted, pairs, strict=True)
     ]
-    for one, result in zip(fitted, found, strict=True):
-        result["notes"] += _known_rows(one, data)
+    for one, measured in zip(fitted, found, strict=True):
+        measured["notes"] += _known_rows(one, data)
     test = None
     if compare is not None:
         test = compared(fitted, pairs, [one["task"] for one in found])

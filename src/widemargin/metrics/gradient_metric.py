@@ -42,6 +42,7 @@ __all__ = ["GradientMetric"]
 
 MANY_ROWS = 50_000  # that teach a metric, unless a third of the examples is more
 
+
 class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Scales inputs by how much the target depends on them.
 

@@ -144,8 +144,8 @@ def table(rows: int | None, pairs: tuple[str, ...]) -> Callable[[Scope], Measure
             ours = fit(name, rows, scope, **best_options())
             for column, value in zip(COLUMNS, astuple(ours), strict=False):
                 best[f"{name}, SVMTorchU, {column}"] = value
-        notes = (f"Not finished after {LIMIT:.0f} s: {', '.join(unfinished)}.",) if unfinished else ()
-        return Measured(here, best, settings=settings, notes=notes)
+        late = f"Not finished after {LIMIT:.0f} s: {', '.join(unfinished)}."
+        return Measured(here, best, settings=settings, notes=(late,) if unfinished else ())
 
     return run
 

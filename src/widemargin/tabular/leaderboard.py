@@ -159,7 +159,7 @@ def _columns(model: Any) -> list[str]:
     for j in order[:MOST_COLUMNS]:
         column = columns[j]
         notes = [column["note"]] if column["note"] else []
-        if column["kind"] != "dropped":  # there, the note says it all
+        if column["kind"] != "dropped":  # whose note says why
             levels = [f"{column['levels']:,} levels"] if column["levels"] else []
             missing = [f"{column['missing']:,} missing"] if column["missing"] else []
             notes = [*missing, *levels, *notes]
