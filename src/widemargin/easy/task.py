@@ -19,7 +19,7 @@ def decide_task(y: np.ndarray, wanted: str | None) -> Decision:
 
     Examples
     --------
-    >>> decide_task(np.array(["no", "yes", "no"]), None).value
+    >>> decide_task(np.array(["no", "yes", "no", "yes"]), None).value
     'classification, 2 classes'
     >>> decide_task(np.array([0.5, 2.25, 1.0]), None).value
     'regression'
