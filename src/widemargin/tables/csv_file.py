@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +86,7 @@ def _parsed(
     as_text = set(names if text is None else text)
     types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in as_text}
     options = {
+        "skip_rows": dialect.skipped,
         "autogenerate_column_names": not dialect.header,
         "block_size": PARSE_UNIT_BYTES,
     }
@@ -105,7 +107,10 @@ def _parsed(
 
 def _problem(path: Path, dialect: Dialect, error: Exception) -> DataFileError:
     with open_text(path, "utf-8-sig" if dialect.encoding == UTF8 else dialect.encoding) as lines:
-        problem = row_of_other_length(lines, dialect.separator, len(dialect.first))
+        table = itertools.islice(lines, dialect.skipped, None)
+        problem = row_of_other_length(
+            table, dialect.separator, len(dialect.first), dialect.skipped + 1
+        )
     if problem:
         return DataFileError(f"{path}: {problem}")
     return DataFileError(
