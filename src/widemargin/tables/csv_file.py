@@ -45,8 +45,6 @@ def read_csv(
     Windows text, with a warning. Of at least `rows` rows the first ones are enough.
     """
     pa = require_pyarrow()
-    if guessed and dialect.encoding == FALLBACK:
-        _warn_of_encoding(path)
     try:
         table = _parsed(path, dialect, text, rows, missing)
         broken = any(pa.types.is_binary(kind) for kind in table.schema.types)
@@ -57,10 +55,14 @@ def read_csv(
         if not broken:
             raise _problem(path, dialect, error) from error
     if not broken:
+        if guessed and dialect.encoding == FALLBACK:
+            _warn_of_encoding(path)
         return table
     if not guessed or dialect.encoding != UTF8:
+        tried = f"{UTF8} or {FALLBACK}" if guessed and dialect.encoding == FALLBACK else None
         raise DataFileError(
-            f"{path}: holds bytes that are no {dialect.encoding} text; name its encoding with ",
+            f"{path}: holds bytes that are no {tried or dialect.encoding} text; name its encoding "
+            "with ",
             Argument("encoding"),
         )
     other = replace(dialect, encoding=FALLBACK)

@@ -21,6 +21,9 @@ SAMPLE_ROWS = 500
 SEPARATORS = ",;\t|"
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 UTF8, FALLBACK = "utf-8", "cp1252"  # the second is what files of older programs are in
+# Characters that texts do not hold, besides tabs and the ends of lines and files.
+CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a"))
+MOST_CONTROLS = 0.02  # fraction of the bytes of a text that is not UTF-8
 CONSISTENT = 0.9  # fraction of the lines with the same number of values
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 POINT_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -81,7 +84,10 @@ def find_dialect(
     _check(separator, decimal)
     with open_data(path) as stream:
         data, whole = _sample(stream)
-    encoding = encoding or find_encoding(data)
+    if encoding is None:
+        encoding = find_encoding(data)
+        if encoding == FALLBACK and is_binary(data):
+            raise _no_text(path)
     numbered = _lines(data, encoding, path, whole=whole)
     lines = list(numbered.values())
     separator = SEPARATOR_NAMES.get(separator or "", separator)
@@ -134,6 +140,12 @@ def find_encoding(data: bytes) -> str:
     return UTF8
 
 
+def is_binary(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8 are no text of an older encoding either."""
+    controls = len(data) - len(data.translate(None, CONTROLS))
+    return b"\0" in data or controls > MOST_CONTROLS * len(data)
+
+
 def _lines(data: bytes, encoding: str, path: Path, *, whole: bool) -> dict[int, str]:
     """The lines of a sample that are not blank, by the number of lines before each.
 
@@ -154,10 +166,17 @@ def _lines(data: bytes, encoding: str, path: Path, *, whole: bool) -> dict[int, 
     if not lines:
         raise DataFileError(f"{path}: the file is empty; give one with rows")
     if "\0" in next(iter(lines.values())):
-        raise DataFileError(
-            f"{path}: not a text file; if it is not CSV, name its format with ", Argument("format")
-        )
+        raise _no_text(path)
     return lines
+
+
+def _no_text(path: Path) -> DataFileError:
+    return DataFileError(
+        f"{path}: not a text file; if it is not CSV, name its format with ",
+        Argument("format"),
+        ", or else its encoding with ",
+        Argument("encoding"),
+    )
 
 
 def count_comments(lines: Sequence[str], separator: str | None) -> int:
