@@ -37,7 +37,8 @@ def read_table(
     path : str or path
         The suffix decides the format: .csv, .txt, .data, .tsv, .tab, .parquet, .pq, .arrow,
         .feather, .ipc, .svm, .svmlight, .libsvm, .dat, .npz.  Text files may be compressed (.gz,
-        .bz2, .xz).  A pipe is copied to a temporary file; without a known suffix it holds CSV.
+        .bz2, .xz).  A file .dat is svmlight, or CSV if it looks like it.  A pipe is copied to a
+        temporary file; without a known suffix it holds CSV.
     target : str, int or None, default=None
         Name of the target column, or its position ("-1" is the last).  With None all columns are
         inputs.  The target of svmlight files is always ``label``; that of archives is ``y``.
