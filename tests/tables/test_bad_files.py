@@ -127,6 +127,7 @@ def test_missing_packages_are_named(package, text, message, tmp_path, monkeypatc
     [
         ("a.csv", "a,b,y\n1,2,u\n3,inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
         ("a.csv", "a,b,y\n1,,u\n3,-inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
+        ("a.csv", "a,b\n1,2\n3,-Infinity\n", "data row 2, which holds -inf; replace .* or leave"),
         ("a.csv", b"a\0\x8f,b\n1,2\n", "not a text file"),
         ("a.csv", np.random.default_rng(0).bytes(5000), "not a text file.*format=.*encoding="),
         ("a.csv", np.random.default_rng(1).bytes(90).replace(b"\0", b"."), "not a text file"),
