@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -126,11 +127,18 @@ def test_missing_packages_are_named(package, text, message, tmp_path, monkeypatc
     [
         ("a.csv", "a,b,y\n1,2,u\n3,inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
         ("a.csv", "a,b,y\n1,,u\n3,-inf,v\n", "'b' is infinite in 1 of 2 rows, first in data row 2"),
+        ("a.csv", "a,b\n1,2\n3,-Infinity\n", "data row 2, which holds -inf; replace .* or leave"),
         ("a.csv", b"a\0\x8f,b\n1,2\n", "not a text file"),
+        ("a.csv", np.random.default_rng(0).bytes(5000), "not a text file.*format=.*encoding="),
+        ("a.csv", np.random.default_rng(1).bytes(90).replace(b"\0", b"."), "not a text file"),
+        ("a.csv", b"a,b\n1,2\n\xe9\0,4\n", "not a text file"),
+        ("a.csv", "a,b\nZürich,1\n".encode("cp850"), "no utf-8 or cp1252 text.*encoding="),
+        ("a.csv", "a,b\n札幌,1\n東京、,2\n".encode("shift-jis"), "no utf-8 or cp1252 text"),
         ("a.npz", b"\x80\x04no archive at all", "not a NumPy archive"),
         ("a.npz", b"", "not a NumPy archive"),
     ],
 )
 def test_infinite_values_and_files_of_another_type(name, content, message, tmp_path):
-    with pytest.raises(DataFileError, match=message):
+    with warnings.catch_warnings(), pytest.raises(DataFileError, match=message):
+        warnings.simplefilter("error")
         read_table(write(tmp_path, name, content))

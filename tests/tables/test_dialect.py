@@ -29,6 +29,14 @@ FOUND = [
     ("\n\na,b\n1,2\n", (",", True, "utf-8", ".")),
     ("a,b\n1,é\n2,ü\n".encode("cp1252"), (",", True, "cp1252", ".")),
     ("a,b\n1,é\n".encode("utf-16"), (",", True, "utf-16", ".")),
+    ('a,b\n"0,345","1,5"\n"2,25",3\n', (",", True, "utf-8", ",")),
+    ('"1,5","2,5"\n"3,25","4,5"\n', (",", False, "utf-8", ",")),
+    ('a,b\n"1,234","12,000"\n"2,345",3\n', (",", True, "utf-8", ".")),  # thousands
+    ('a,b\n"1,23",1.5\n"2,34",2.5\n', (",", True, "utf-8", ".")),
+    ('a,b\n"3,5",1\n"3,5,8",2\n', (",", True, "utf-8", ".")),  # lists
+    ("sep=;\na;b\n1,5;x\n", (";", True, "utf-8", ",")),
+    ("\ufeffsep=|\r\na,b|c\r\n1|2\r\n", ("|", True, "utf-8", ".")),
+    ("SEP=\t\na\tb\n1\t2\n", ("\t", True, "utf-8", ".")),
 ]
 
 
@@ -36,6 +44,52 @@ FOUND = [
 def test_what_is_found(text, expected, tmp_path):
     found = find_dialect(write(tmp_path, "t.csv", text))
     assert (found.separator, found.header, found.encoding, found.decimal) == expected
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "sep=;\n",
+        "# a comment\n",
+        "\n# of 2026, by X, with commas; more\n\n#\n",
+        "sep=;\r\n# a comment\r\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_lines_before_the_table_are_skipped(before, encoding, tmp_path):
+    path = write(tmp_path, "t.csv", f"{before}a;b;c\n1;x;3\n4;y;6\n".encode(encoding))
+    table = read_table(path, target="c")
+    assert (table.feature_names, table.y.tolist()) == (("a", "b"), [3, 6])
+    assert read_table(path, separator=";", columns=["a"]).X.tolist() == [[1], [4]]
+    assert original_columns(path, None, Reading())["b"].tolist() == ["x", "y"]
+
+
+def test_a_comment_before_numbers(tmp_path):
+    path = write(tmp_path, "t.csv", "# of 2026\n1,2\n3,4\n")
+    assert read_table(path).X.tolist() == [[1, 2], [3, 4]]
+    write(tmp_path, "t.csv", "# of 2026\n" + "1,2\n" * 20 + "3,4,5\n")
+    with pytest.raises(DataFileError, match="line 22 has 3 values"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("#id,name\n1,Anna\n2,Beat\n", ("#id", "name")),
+        ("# of 2026\n#id,name\n1,Anna\n2,Beat\n", ("#id", "name")),
+        ("#id,name\n#1,Anna\n#2,Beat\n", ("#id", "name")),
+        ("#id,name\n#1,Anna\nx2,Beat\n", ("#id", "name")),
+        ("#id\n1\n2\n", ("#id",)),
+    ],
+)
+def test_a_header_may_start_like_a_comment(text, names, tmp_path):
+    assert read_table(write(tmp_path, "t.csv", text)).feature_names == names
+
+
+def test_a_header_with_too_few_names_is_no_comment(tmp_path):
+    path = write(tmp_path, "t.csv", "#id,name\n1,2,\n3,4,\n")
+    with pytest.raises(DataFileError, match="line 2 has 3 values where the first has 2"):
+        read_table(path)
 
 
 def test_a_known_name_makes_a_header(tmp_path):

@@ -250,3 +250,9 @@ def test_a_table_without_a_usable_column_is_refused_with_the_reasons():
     reasons = r"'name' \(60 distinct texts.*'one' \(constant\)"
     with pytest.warns(UserWarning, match="left out"), pytest.raises(ValueError, match=reasons):
         TableEncoder().fit(X)
+
+
+def test_infinite_text_is_an_infinite_number():
+    frame = pd.DataFrame({"b": ["1", "2.5", "Infinity"]})
+    with pytest.raises(ValueError, match=r"'b' is infinite in 1 of 3 rows.* 3, which holds inf;"):
+        TableEncoder().fit(frame)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from widemargin.easy.data import read
+from widemargin.easy.options import Options
 from widemargin.tables import read_table
 
 pd = pytest.importorskip("pandas")
@@ -38,3 +40,16 @@ def test_rows_without_a_target_may_be_left_out(tmp_path):
     assert (table.X.tolist(), table.y.tolist(), table.left_out) == ([[1.0], [3.0]], ["u", "v"], 1)
     with pytest.raises(ValueError, match="missing_target='mean'; use 'error' or 'drop'"):
         read_table(tmp_path / "d.csv", target="y", missing_target="mean")
+
+
+def test_names_that_come_twice_may_be_left_out(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("note,a,note,y\n5,1,6,u\n7,2,8,v\n")
+    assert read_table(path, columns=["a"], target="y").X.tolist() == [[1], [2]]
+    for columns, target in ((["a", "note"], "y"), (["a"], "note")):
+        with pytest.raises(ValueError, match="more than one column is called 'note'"):
+            read_table(path, columns=columns, target=target)
+    data = read(Options(data=path, output=tmp_path / "m", target="y", drop=("note",)))
+    assert (data.names, data.dropped) == (["a"], ("note",))
+    with pytest.raises(ValueError, match="more than one column is called 'note'"):  # one is left
+        read(Options(data=path, output=tmp_path / "m", target="y", drop=("0",)))

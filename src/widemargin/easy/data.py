@@ -155,7 +155,7 @@ def read(options: Options, *, need_target: bool = True, only: Sequence[str] | No
         if options.text and not reading.text:
             reading = replace(reading, text=options.text)
         raw = read_raw(file, kind, reading)
-        check_names(raw.names, path)
+        check_names(raw.names, path, raw.columns)
         data = _of_table(raw, options, need_target)
     return data if few is None else replace(data, findings=(*data.findings, _too_large(raw)))
 
@@ -172,6 +172,7 @@ def _too_large(raw: RawTable) -> Finding:
 def _wanted(names: list[str], options: Options, only: Sequence[str] | None) -> set[int]:
     """The places of the columns that have a role; those of `drop` may hold anything."""
     places = {find_column(names, name, options.data) for name in options.drop}
+    places |= {i for i, name in enumerate(names) if name in options.drop}  # several of one name
     roles = set()
     for option in ("target", "groups", "time_column"):
         if (name := getattr(options, option)) is None:
@@ -276,7 +277,9 @@ def _of_table(raw: RawTable, options: Options, need_target: bool) -> Data:
         order=list(raw.names),
         codes=tuple(name for name in raw.names if name in options.text),
         kept=tuple(raw.names[find_column(raw.names, name, path)] for name in options.keep),
-        dropped=tuple(n for n, c in zip(raw.names, columns, strict=True) if c is None),
+        dropped=tuple(
+            dict.fromkeys(n for n, c in zip(raw.names, columns, strict=True) if c is None)
+        ),
         findings=tuple(findings),
         dialect=raw.dialect,
         special={

@@ -194,7 +194,8 @@ def _finite(column: Any, where: str) -> Any:
     if (infinite := np.flatnonzero(np.isinf(numbers))).size:
         raise DataFileError(
             f"{where} is infinite in {infinite.size} of {len(numbers)} rows, first in data row "
-            f"{infinite[0] + 1}; replace these values, or leave them empty"
+            f"{infinite[0] + 1}, which holds {numbers[infinite[0]]}; replace these values, or "
+            "leave them empty"
         )
     return numbers
 

@@ -192,7 +192,8 @@ def _check_finite(numbers: FloatArray, name: str) -> None:
     if (infinite := np.flatnonzero(np.isinf(numbers))).size:
         raise ValueError(
             f"column {name!r} is infinite in {infinite.size} of {len(numbers)} rows, first in data "
-            f"row {infinite[0] + 1}; replace these values, or leave them empty"
+            f"row {infinite[0] + 1}, which holds {numbers[infinite[0]]}; replace these values, or "
+            "leave them empty"
         )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +45,6 @@ def read_csv(
     Windows text, with a warning. Of at least `rows` rows the first ones are enough.
     """
     pa = require_pyarrow()
-    if guessed and dialect.encoding == FALLBACK:
-        _warn_of_encoding(path)
     try:
         table = _parsed(path, dialect, text, rows, missing)
         broken = any(pa.types.is_binary(kind) for kind in table.schema.types)
@@ -56,10 +55,14 @@ def read_csv(
         if not broken:
             raise _problem(path, dialect, error) from error
     if not broken:
+        if guessed and dialect.encoding == FALLBACK:
+            _warn_of_encoding(path)
         return table
     if not guessed or dialect.encoding != UTF8:
+        tried = f"{UTF8} or {FALLBACK}" if guessed and dialect.encoding == FALLBACK else None
         raise DataFileError(
-            f"{path}: holds bytes that are no {dialect.encoding} text; name its encoding with ",
+            f"{path}: holds bytes that are no {tried or dialect.encoding} text; name its encoding "
+            "with ",
             Argument("encoding"),
         )
     other = replace(dialect, encoding=FALLBACK)
@@ -85,6 +88,7 @@ def _parsed(
     as_text = set(names if text is None else text)
     types = {k: pa.string() for k, name in zip(known_as, names, strict=True) if name in as_text}
     options = {
+        "skip_rows": dialect.skipped,
         "autogenerate_column_names": not dialect.header,
         "block_size": PARSE_UNIT_BYTES,
     }
@@ -105,7 +109,10 @@ def _parsed(
 
 def _problem(path: Path, dialect: Dialect, error: Exception) -> DataFileError:
     with open_text(path, "utf-8-sig" if dialect.encoding == UTF8 else dialect.encoding) as lines:
-        problem = row_of_other_length(lines, dialect.separator, len(dialect.first))
+        table = itertools.islice(lines, dialect.skipped, None)
+        problem = row_of_other_length(
+            table, dialect.separator, len(dialect.first), dialect.skipped + 1
+        )
     if problem:
         return DataFileError(f"{path}: {problem}")
     return DataFileError(

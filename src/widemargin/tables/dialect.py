@@ -21,9 +21,16 @@ SAMPLE_ROWS = 500
 SEPARATORS = ",;\t|"
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 UTF8, FALLBACK = "utf-8", "cp1252"  # the second is what files of older programs are in
+# Characters that texts do not hold, besides tabs and the ends of lines and files.
+CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a"))
+MOST_CONTROLS = 0.02  # fraction of the bytes of a text that is not UTF-8
 CONSISTENT = 0.9  # fraction of the lines with the same number of values
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 POINT_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+", re.ASCII)  # such as 1,234
+LIST = re.compile(r"[+-]?\d+(,\d+){2,}", re.ASCII)  # such as 1,234,567 or 3,5,8
+LINE_END = re.compile(r"\r\n|\r|\n")
+NAMED_SEPARATOR = re.compile(r"sep=(.)", re.IGNORECASE)  # a first line for Excel
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,9 @@ class Dialect:
     decimal : {".", ","}
         The decimal sign.
     first : tuple of str
-        The values of the first line that is not blank.
+        The values of the first line that is neither blank nor skipped.
+    skipped : int
+        The number of lines before the table: comments, and a line ``sep=;`` for Excel.
     """
 
     separator: str
@@ -49,6 +58,7 @@ class Dialect:
     encoding: str
     decimal: str
     first: tuple[str, ...]
+    skipped: int = 0
 
 
 def find_dialect(
@@ -74,18 +84,28 @@ def find_dialect(
     _check(separator, decimal)
     with open_data(path) as stream:
         data, whole = _sample(stream)
-    encoding = encoding or find_encoding(data)
-    lines = _lines(data, encoding, path, whole=whole)
-    separator = SEPARATOR_NAMES.get(separator or "", separator) or find_separator(lines)
+    if encoding is None:
+        encoding = find_encoding(data)
+        if encoding == FALLBACK and is_binary(data):
+            raise _no_text(path)
+    numbered = _lines(data, encoding, path, whole=whole)
+    lines = list(numbered.values())
+    separator = SEPARATOR_NAMES.get(separator or "", separator)
+    before = 0  # lines that are no part of the table
+    if len(lines) > 1 and (found := NAMED_SEPARATOR.fullmatch(lines[0])):
+        before, separator = 1, separator or found[1]
+    before += count_comments(lines[before:], separator)
+    lines = lines[before:]
+    separator = separator or find_separator(lines)
     rows = _rows(lines, separator)
     first = rows[0]
-    below = [row for row in rows[1:] if len(row) == len(first)]
     if decimal is None:
-        decimal = find_decimal(rows) if separator != "," else "."
+        decimal = find_decimal(rows) if separator != "," else find_quoted_decimal(rows)
     if header is None:
         named = bool({cell.strip() for cell in first} & set(known))
-        header = named or is_header(first, below, decimal)
-    return Dialect(separator, header, encoding, decimal, tuple(first))
+        header = named or is_header(first, _like(first, rows[1:]), decimal)
+    skipped = list(numbered)[before] if before else 0
+    return Dialect(separator, header, encoding, decimal, tuple(first), skipped)
 
 
 def _sample(stream: IO[bytes]) -> tuple[bytes, bool]:
@@ -120,8 +140,17 @@ def find_encoding(data: bytes) -> str:
     return UTF8
 
 
-def _lines(data: bytes, encoding: str, path: Path, *, whole: bool) -> list[str]:
-    """The lines of a sample that are not blank, without the last one if it is cut off."""
+def is_binary(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8 are no text of an older encoding either."""
+    controls = len(data) - len(data.translate(None, CONTROLS))
+    return b"\0" in data or controls > MOST_CONTROLS * len(data)
+
+
+def _lines(data: bytes, encoding: str, path: Path, *, whole: bool) -> dict[int, str]:
+    """The lines of a sample that are not blank, by the number of lines before each.
+
+    The last one is left out if it is cut off.
+    """
     name = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
     try:
         text = data.decode(name, errors="replace")
@@ -130,17 +159,50 @@ def _lines(data: bytes, encoding: str, path: Path, *, whole: bool) -> list[str]:
             Argument("encoding", encoding),
             " is not known; use utf-8, cp1252 or another of Python's",
         ) from None
-    lines = text.splitlines()
-    if not whole and len(lines) > 1:
-        lines.pop()
-    lines = [line for line in lines if line.strip()]
+    parts = LINE_END.split(text)
+    if not whole and len(parts) > 1:
+        parts.pop()
+    lines = {number: line for number, line in enumerate(parts) if line.strip()}
     if not lines:
         raise DataFileError(f"{path}: the file is empty; give one with rows")
-    if "\0" in lines[0]:
-        raise DataFileError(
-            f"{path}: not a text file; if it is not CSV, name its format with ", Argument("format")
-        )
+    if "\0" in next(iter(lines.values())):
+        raise _no_text(path)
     return lines
+
+
+def _no_text(path: Path) -> DataFileError:
+    return DataFileError(
+        f"{path}: not a text file; if it is not CSV, name its format with ",
+        Argument("format"),
+        ", or else its encoding with ",
+        Argument("encoding"),
+    )
+
+
+def count_comments(lines: Sequence[str], separator: str | None) -> int:
+    """How many lines at the beginning are comments: they start with ``#``, and a table follows.
+
+    A line with as many values as the table is its header or a row, such as ``#id,name``.  So may be
+    a line with another number of values, unless there is none, or the table has its own header.
+    """
+    marked = sum(1 for _ in itertools.takewhile(lambda line: line.startswith("#"), lines))
+    table = lines[marked:]
+    if not marked or not table:
+        return 0
+    separator = separator or find_separator(table)
+    rows = _rows(table, separator)
+    below = _like(rows[0], rows[1:])
+    if len(rows[0]) < 2 or len(below) < CONSISTENT * (len(rows) - 1):
+        return 0
+    own = is_header(rows[0], below, ",") and is_header(rows[0], below, ".")
+    widths = [len(_rows([line], separator)[0]) for line in lines[:marked]]
+    comments = [width != len(rows[0]) and (own or width == 1) for width in widths]
+    return (*comments, False).index(False)
+
+
+def _like(first: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows with as many values as the first."""
+    return [row for row in rows if len(row) == len(first)]
 
 
 def find_separator(lines: Sequence[str]) -> str:
@@ -174,6 +236,20 @@ def find_decimal(rows: Sequence[Sequence[str]]) -> str:
     commas = sum(bool(COMMA_NUMBER.fullmatch(cell)) for cell in cells)
     points = sum("." in cell and bool(POINT_NUMBER.fullmatch(cell)) for cell in cells)
     return "," if commas > points else "."
+
+
+def find_quoted_decimal(rows: Sequence[Sequence[str]]) -> str:
+    """The decimal sign of values between commas, where ``"1,5"`` is in quotes.
+
+    ``"1,234"`` may be a thousand, and ``"3,5,8"`` is a list: the comma is the decimal sign only if
+    some value can be nothing else, and no value speaks against it.
+    """
+    cells = [cell.strip() for row in rows for cell in row]
+    commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
+    if all(map(THOUSANDS.fullmatch, commas)) or any(map(LIST.fullmatch, cells)):
+        return "."
+    points = any("." in cell and POINT_NUMBER.fullmatch(cell) for cell in cells)
+    return "." if points else ","
 
 
 def is_header(first: Sequence[str], below: Sequence[Sequence[str]], decimal: str) -> bool:

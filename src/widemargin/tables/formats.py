@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import shutil
 import struct
 import tempfile
@@ -13,7 +14,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -30,6 +31,11 @@ FORMATS = {
     "npz": (".npz",),
 }
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+# Of files .dat, a few lines tell whether they are svmlight.
+LOOKED_AT_BYTES, LOOKED_AT_LINES = 2**16, 20
+SVMLIGHT = re.compile(rb"[+-]?[\d.]+([eE][+-]?\d+)?(,[\d.]+)*(\s+(\d+|qid):[^\s,;|:]+)+")
+SEPARATED = re.compile(rb"[,;\t|]")
 
 OWN_COMPRESSION = ("parquet", "arrow", "npz")
 
@@ -90,17 +96,18 @@ def short_reason(error: BaseException) -> str:
 
 
 def format_of(path: Path, format: str | None) -> str:
-    """Name of the format: `format` if given, otherwise that of the suffix; CSV for pipes."""
+    """Name of the format: `format` if given, otherwise that of the suffix; CSV for pipes.
+
+    A file .dat is svmlight, unless it exists and looks like CSV.
+    """
     if format is not None:
         if format not in FORMATS:
             raise ArgumentError(
                 Argument("format", format), f" is unknown; use one of {', '.join(FORMATS)}"
             )
         return format
-    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    for name, suffixes in FORMATS.items():
-        if plain.suffix.lower() in suffixes and (plain is path or name not in OWN_COMPRESSION):
-            return name
+    if (found := format_of_suffix(path)) is not None:
+        return "csv" if found == "svmlight" and _is_csv_in_dat(path) else found
     if is_stream(path):
         return "csv"
     if path.is_dir():
@@ -110,6 +117,37 @@ def format_of(path: Path, format: str | None) -> str:
         f"{path}: unknown suffix {path.suffix!r}; use one of {known}, or name the format with ",
         Argument("format"),
     )
+
+
+def format_of_suffix(path: Path) -> str | None:
+    """Name of the format that the suffix tells, or None."""
+    suffix = plain_suffix(path)
+    for name, suffixes in FORMATS.items():
+        if suffix in suffixes and (suffix == path.suffix.lower() or name not in OWN_COMPRESSION):
+            return name
+    return None
+
+
+def plain_suffix(path: Path) -> str:
+    """The suffix in lower case, without that of a compression."""
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return plain.suffix.lower()
+
+
+def _is_csv_in_dat(path: Path) -> bool:
+    """Whether a file .dat holds CSV: lines with separators, none of them ``label index:value ...``.
+
+    Pipes, which can be read only once, and files that cannot be read count as svmlight.
+    """
+    if plain_suffix(path) != ".dat" or not path.is_file():
+        return False
+    data = b""
+    with suppress(*READ_ERRORS), open_data(path) as stream:
+        data = stream.read(LOOKED_AT_BYTES)
+    lines = [line.partition(b"#")[0].strip() for line in data.splitlines()]
+    lines = [line for line in lines if line][:LOOKED_AT_LINES]
+    separated = sum(bool(SEPARATED.search(line)) for line in lines)
+    return not any(map(SVMLIGHT.fullmatch, lines)) and 2 * separated > len(lines)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from sklearn.datasets import load_svmlight_file
 
 from widemargin._runtime.sparse import checked_sparse, most_columns
 from widemargin.tables.errors import Argument, DataFileError
-from widemargin.tables.formats import open_data, read_errors, short_reason
+from widemargin.tables.formats import open_data, plain_suffix, read_errors, short_reason
 from widemargin.tables.table import Table
 
 NPZ_PARTS = ("X", "y", "data", "indices", "indptr", "shape", "format", "columns")
@@ -37,8 +37,11 @@ def read_svmlight(
         with open_data(path) as stream:
             place = next((n for n, line in enumerate(stream, 1) if not is_svmlight(line)), None)
         what = f"line {place}: {short_reason(error)}" if place else short_reason(error)
+        unsure = plain_suffix(path) == ".dat"
+        other = (". If the file is not svmlight, name its format with ", Argument("format"))
         raise DataFileError(
-            f"{path}: {what}; a line must be 'label index:value ...' with increasing indices"
+            f"{path}: {what}; a line must be 'label index:value ...' with increasing indices",
+            *(other if unsure else ()),
         ) from error
     if n_features is None:
         check_width(X.shape[1], path.stat().st_size, path)

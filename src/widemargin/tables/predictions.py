@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from widemargin._runtime.files import PathLike, atomic_path
+from widemargin._runtime.files import PathLike, atomic_path, is_stream
 from widemargin.tables.errors import DataFileError
-from widemargin.tables.formats import COMPRESSED, format_of, require_pyarrow
+from widemargin.tables.formats import COMPRESSED, format_of_suffix, require_pyarrow
 
 FORMULA = re.compile("'*[=+\\-@\t\r]")  # what makes spreadsheets take a cell for a formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -50,11 +50,7 @@ def write_predictions(path: PathLike, columns: Mapping[str, Any]) -> None:
     2,-1.5
     """
     path = Path(path)
-    kind: str | None
-    try:
-        kind = format_of(path, None)
-    except DataFileError:
-        kind = None
+    kind = format_of_suffix(path) or ("csv" if is_stream(path) else None)
     arrays = {name: _plain(name, values) for name, values in columns.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) != 1:

@@ -37,7 +37,8 @@ def read_table(
     path : str or path
         The suffix decides the format: .csv, .txt, .data, .tsv, .tab, .parquet, .pq, .arrow,
         .feather, .ipc, .svm, .svmlight, .libsvm, .dat, .npz.  Text files may be compressed (.gz,
-        .bz2, .xz).  A pipe is copied to a temporary file; without a known suffix it holds CSV.
+        .bz2, .xz).  A file .dat is svmlight, or CSV if it looks like it.  A pipe is copied to a
+        temporary file; without a known suffix it holds CSV.
     target : str, int or None, default=None
         Name of the target column, or its position ("-1" is the last).  With None all columns are
         inputs.  The target of svmlight files is always ``label``; that of archives is ``y``.
@@ -130,7 +131,7 @@ def read_table(
         if kind == "npz":
             return read_npz(file, target)
         raw = read_raw(file, kind, reading)
-        check_names(raw.names, file)
+        check_names(raw.names, file, raw.columns)
         if missing_target == "drop" and target is not None:
             raw = _with_target(raw, find_column(raw.names, target, file), file)
         return _from_raw(raw, file, target, frame=text_columns is not None)
@@ -180,14 +181,23 @@ def _from_raw(raw: RawTable, path: Path, target: str | int | None, *, frame: boo
     return Table(X, y, chosen, name, others=others, left_out=raw.left_out)
 
 
-def check_names(names: Sequence[str], path: Path) -> None:
-    """Refuse columns without a name and names that are used twice."""
+def check_names(
+    names: Sequence[str], path: Path, columns: Sequence[object | None] | None = None
+) -> None:
+    """Refuse columns without a name and names of several columns.
+
+    With `columns`, those that are None are not needed, and names that only these have may come
+    twice.
+    """
     if "" in names:
         raise DataFileError(
             f"{path}: column {names.index('') + 1} has no name; name it, or leave out a row index "
             "when writing the file (pandas: index=False)"
         )
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
+    used = set(names)
+    if columns is not None:
+        used = {n for n, column in zip(names, columns, strict=True) if column is not None}
+    if twice := [name for name, count in Counter(names).items() if count > 1 and name in used]:
         raise DataFileError(
             f"{path}: more than one column is called {twice[0]!r}; rename them, or use ",
             Argument("header", False),
