@@ -139,6 +139,8 @@ def test_missing_packages_are_named(package, text, message, tmp_path, monkeypatc
     ],
 )
 def test_infinite_values_and_files_of_another_type(name, content, message, tmp_path):
-    with warnings.catch_warnings(), pytest.raises(DataFileError, match=message):
+    path = write(tmp_path, name, content)
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_table(write(tmp_path, name, content))
+        with pytest.raises(DataFileError, match=message):
+            read_table(path)

@@ -51,5 +51,5 @@ def test_errors_name_the_argument_of_the_format(text, tmp_path):
 
 def test_predictions_are_never_written_to_dat(tmp_path):
     path = write(tmp_path, "t.dat", "a,b\n1,2\n")
-    with pytest.raises(DataFileError, match="predictions go to .csv"):
+    with pytest.raises(DataFileError, match=r"predictions go to \.csv"):
         write_predictions(path, {"a": [1]})

@@ -24,7 +24,9 @@ CACHE_MEGABYTES = 2000
 STEPS_PER_ROW, LEAST_STEPS = 200, 100_000  # a smooth kernel with a large C would take many more
 EXACT_ROWS = 120_000  # that one exact machine has at most
 MIXTURE_ROWS = 10_000  # per expert of a mixture
-FIT_GROWTH = 1.8  # exponent of the time of an exact fit in its rows
+# Exponents of the time of an exact fit in its rows, up to LARGE_ROWS and beyond. Small fits spend
+# much of it on what grows slowly: packing, the iterations of a metric on its first rows.
+SMALL_GROWTH, LARGE_GROWTH, LARGE_ROWS = 1.4, 1.8, 20_000
 SHARPNESS_STEP, C_STEP, EPSILON_STEP = 2.0, 4.0, 4.0  # between neighbours
 NETWORKS = 3  # of the same kind, at most
 DEEP_LAYERS, DEEP_DROPOUT, DEEP_RATE = (256, 256, 256), 0.1, 2e-3
@@ -62,8 +64,8 @@ class Candidate:
     def growth(self, before: int, rows: int) -> float:
         """How much longer a fit takes on more rows than on the rows before."""
         if self.family == "mixture" and before <= EXACT_ROWS:  # it was one exact machine
-            return float((MIXTURE_ROWS / before) ** FIT_GROWTH * rows / MIXTURE_ROWS)
-        return float((rows / before) ** (FIT_GROWTH if self.family == "kernel" else 1.0))
+            return _exact_growth(before, MIXTURE_ROWS) * rows / MIXTURE_ROWS
+        return _exact_growth(before, rows) if self.family == "kernel" else rows / before
 
     def predict_growth(self, before: int, rows: int) -> float:
         """How much longer a prediction takes after a fit on more rows than on the rows before."""
@@ -174,6 +176,13 @@ class Candidate:
             parts += [f", ε {self.epsilon:.3g}"]
         metric = "" if self.metric == "none" else f", {self.metric} metric"
         return "".join([*parts, f"; {self.form} inputs{metric}"])
+
+
+def _exact_growth(before: int, rows: int) -> float:
+    """How much longer an exact fit takes on more rows; less than 1 on fewer."""
+    small = min(rows, LARGE_ROWS) / min(before, LARGE_ROWS)
+    large = max(rows, LARGE_ROWS) / max(before, LARGE_ROWS)
+    return float(small**SMALL_GROWTH * large**LARGE_GROWTH)
 
 
 def _deep_network(rows: int) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class Search:
     def _promoted(self, rung: Rung, before: Sequence[Trial]) -> list[Trial]:
         """The best trials of a rung again, with more rows."""
         views: dict[int, list[View]] = {}  # by their rows, fewer for what is slow
+        trials: dict[int, list[Trial]] = {}
         found: list[Trial] = []
         for trial in self._with_a_quick_one(best_of_arms(before, rung.candidates), before, rung):
             rows = self._affordable(rung, trial, found)
@@ -115,11 +116,13 @@ class Search:
             if rows not in views:
                 views[rows] = self.evaluator.views(self.folds[: rung.folds], rows)
             candidate = trial.candidate.of_size(rows)
-            found += self.evaluator.evaluate([candidate], views[rows], f"{rows:,} rows")
-        if len(views) != 1:  # no time for all rows is no time to climb
+            made = self.evaluator.evaluate([candidate], views[rows], f"{rows:,} rows")
+            trials.setdefault(rows, []).extend(made)
+            found += made
+        if not views:
             return found
-        (common,) = views.values()
-        return found + self._climbed(found, common, rung.climbers, rung.climbs)
+        most = max(views)  # what a limit gave fewer rows does not climb
+        return found + self._climbed(trials[most], views[most], rung.climbers, rung.climbs)
 
     def _with_a_quick_one(
         self, best: list[Trial], before: Sequence[Trial], rung: Rung
