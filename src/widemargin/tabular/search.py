@@ -27,6 +27,7 @@ __all__ = ["Search"]
 LEAST_GAIN = 1e-3  # of the loss, relative, for which a candidate climbs on
 LAST_FITS = 1.3  # their time, relative to that of the fits before
 
+RUNGS_SHARE = 0.65  # of a time limit, which climbing on few rows leaves for more rows
 FEWER = 0.8  # of the rows, until a fit is short enough
 WORTH = 1.5  # times the rows before: fewer are not worth another rung
 
@@ -42,19 +43,28 @@ class Search:
     plan: Plan
     max_predict_ms: float | None = None
     shortened: bool = field(default=False, init=False)  # whether a time limit left something out
+    kept: float = field(default=0.0, init=False)  # seconds that climbing leaves to the rungs
 
     def run(self) -> list[Trial]:
         """The trials of the last rung that was reached, best first."""
-        plan = self.plan
+        plan, limited = self.plan, self.evaluator.control.limited
         few = self.folds[: plan.screen_folds]
+        if limited and plan.rungs:
+            self.kept = RUNGS_SHARE * self.evaluator.control.left
         best = self._screen(self.evaluator.views(few, plan.screen_rows, plan.screen_test))
+        self.kept = 0.0
         reached: list[Trial] = []
         for rung in plan.rungs:
             found = self._promoted(rung, best)
             # What a limit cut off may be worse than what had fewer rows and the same test rows.
-            comparable = self.evaluator.control.limited and rung.folds == len(self.folds)
+            comparable = limited and rung.folds == len(self.folds)
             reached = [*reached, *found] if comparable else found
             best = found or best
+        while self.shortened and reached and not self.evaluator.control.over:
+            found = self._promoted(plan.rungs[-1], best, least=WORTH)  # with the time that is left
+            if not found:
+                break
+            reached, best = [*reached, *found], found
         return sorted(reached or best, key=lambda trial: trial.loss)
 
     def _screen(self, views: list[View]) -> list[Trial]:
@@ -95,7 +105,8 @@ class Search:
         if not control.limited:
             return parents
         finalists = best_of_arms(found, MAX_MODELS)
-        left = control.left - LAST_FITS * sum(trial.seconds_per_fit for trial in finalists)
+        last = LAST_FITS * sum(trial.seconds_per_fit for trial in finalists)
+        left = control.left - max(last, self.kept)
         kept = {}
         for near, trial in parents.items():
             left -= trial.seconds
@@ -104,14 +115,14 @@ class Search:
         self.shortened |= len(kept) < len(parents)
         return kept
 
-    def _promoted(self, rung: Rung, before: Sequence[Trial]) -> list[Trial]:
-        """The best trials of a rung again, with more rows."""
+    def _promoted(self, rung: Rung, before: Sequence[Trial], least: float = 0.0) -> list[Trial]:
+        """The best trials of a rung again, with more rows: `least` times as many."""
         views: dict[int, list[View]] = {}  # by their rows, fewer for what is slow
         trials: dict[int, list[Trial]] = {}
         found: list[Trial] = []
         for trial in self._with_a_quick_one(best_of_arms(before, rung.candidates), before, rung):
             rows = self._affordable(rung, trial, found)
-            if rows is None:
+            if rows is None or rows < least * trial.rows:
                 continue
             if rows not in views:
                 views[rows] = self.evaluator.views(self.folds[: rung.folds], rows)
