@@ -104,14 +104,17 @@ def _label(ax: Any, lines: Sequence[dict[str, Any]]) -> None:
     scale = ax.figure.dpi / 72
     renderer = ax.figure.canvas.get_renderer()
     for line, own, (x, y) in zip(lines, list(taken), points, strict=True):
-        text = ax.annotate(line["title"], (line["seconds"], line["error"]), fontsize=8)
+        name = line["title"]
+        if [other["title"] for other in lines].count(name) > 1:  # models that differ in settings
+            name += f", {', '.join(line['settings'])}"
+        text = ax.annotate(name, (line["seconds"], line["error"]), fontsize=8)
         size = text.get_window_extent(renderer)
         others = [box for box in taken if box is not own]
         best = min(PLACES, key=lambda place: _covered(_place(place, x, y, size, scale), others, ax))
         text.remove()
         dx, dy, horizontal, vertical = best
         ax.annotate(
-            line["title"],
+            name,
             (line["seconds"], line["error"]),
             xytext=(dx, dy),
             textcoords="offset points",
