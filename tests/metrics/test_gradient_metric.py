@@ -160,7 +160,7 @@ def test_subsets_grow():
 
 def test_many_examples_teach_a_metric_with_a_third_of_them(monkeypatch):
     X, y, _ = problem(9000, 6, noise=0.1)
-    monkeypatch.setattr("widemargin.metrics.gradient_metric.MANY_ROWS", 1000)
+    monkeypatch.setattr("widemargin.metrics.examples.MANY_ROWS", 1000)
     many = GradientMetric(max_iter=1, sharpness=1.0).fit(X, y)
     assert many.history_[-1]["rows"] == 7200 // 3  # a fifth is held out
     few = GradientMetric(max_iter=1, sharpness=1.0).fit(X[:2000], y[:2000])

@@ -13,8 +13,9 @@ from widemargin.inputs.scaling import Scaling
 from widemargin.svm import SVC, SVR
 from widemargin.svm.machine import KernelMachine
 
-__all__ = ["MetricTargets", "Rows", "nested_order", "split"]
+__all__ = ["MetricTargets", "Rows", "enough_rows", "nested_order", "split"]
 
+MANY_ROWS = 50_000  # that teach a metric, unless a third of the examples is more
 MAX_VALIDATION_ROWS = 5000
 MAX_CLASSES = 200  # of a numeric target; more are values, not classes
 
@@ -82,6 +83,11 @@ class MetricTargets:
         if not np.array_equal(self.classes[known], y):
             raise ValueError("y_val has classes that y does not have; leave these examples out")
         return np.asarray(codes, dtype=np.float64)
+
+
+def enough_rows(count: int) -> int:
+    """How many of so many rows teach a metric, if nothing else is asked for."""
+    return max(MANY_ROWS, count // 3)
 
 
 def nested_order(y: FloatArray, *, stratified: bool, random: np.random.RandomState) -> IntArray:

@@ -31,7 +31,7 @@ from widemargin._typing import ArrayLike
 from widemargin.inputs.rows import checked_rows
 from widemargin.inputs.scaling import Scaling, scaled
 from widemargin.kernels import KERNELS, check_exponent, distance_exponent
-from widemargin.metrics.examples import MetricTargets, Rows, nested_order, split
+from widemargin.metrics.examples import MetricTargets, Rows, enough_rows, nested_order, split
 from widemargin.metrics.learning import Metric, MetricLearner, Settings
 from widemargin.training.control import Control, interrupt_flag
 from widemargin.training.display import CertificateDisplay
@@ -39,8 +39,6 @@ from widemargin.training.model import all_or_nothing
 from widemargin.training.time_limit import current_limit, limited, now
 
 __all__ = ["GradientMetric"]
-
-MANY_ROWS = 50_000  # that teach a metric, unless a third of the examples is more
 
 
 class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,8 +74,7 @@ class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # ty
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or values. "auto" decides by its type: fractions are values.
     max_rows : int or None, default=None
-        The most examples that a machine is trained on. None means 50,000, or a third of the
-        examples if that is more.
+        The most examples of a machine. None means 50,000, or a third of all if that is more.
     gradient_rows : int, default=3000
         The most examples at which the gradient is computed.
     max_iter : int, default=8
@@ -314,8 +311,7 @@ class GradientMetric(CertificateDisplay, TransformerMixin, BaseEstimator):  # ty
             held_out = Rows(X_val, targets.coded(y_val), weights_val)
         stratified = targets.classes is not None
         order = nested_order(examples.y[train], stratified=stratified, random=random)
-        most = self.max_rows or max(MANY_ROWS, len(train) // 3)
-        return examples[train[order[:most]]], held_out
+        return examples[train[order[: self.max_rows or enough_rows(len(train))]]], held_out
 
     def _keep(self, metric: Metric, scaling: Scaling, learner: MetricLearner) -> None:
         """The metric of the inputs as given, and what is known about it."""

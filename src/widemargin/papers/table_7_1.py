@@ -32,8 +32,8 @@ LOSSES = {
     "MLP+CE": "log_loss",
 }
 STEPS: dict[str, dict[str, Any]] = {
-    "Forest": {"learning_rate_init": 0.01, "max_iter": 60},
-    "Connect-4": {"learning_rate_init": 0.003, "max_iter": 40},
+    "Forest": {"learning_rate_init": 0.01, "max_iter": 240},
+    "Connect-4": {"learning_rate_init": 0.003, "max_iter": 160},
 }
 SOONER = "share of the epochs after which CE is below MSE's last error"
 COLOURS = dict(zip((*LOSSES, "MoE+MSE"), (BLUE, VERMILION, GREEN, ORANGE), strict=True))
@@ -119,7 +119,7 @@ TABLE = Item(
         ),
     ),
     deviations=(
-        "Batches of 64 and one cycle of the step, 60 and 40 epochs, one seed. The thesis prints "
+        "Batches of 64 and one cycle of the step, 240 and 160 epochs, one seed. The thesis prints "
         "for the mixture only that it has slightly fewer parameters than the MLPs; ours has the "
         "size under Figure 7.3, 20,520 parameters on Forest to the MLPs' 28,001.",
     ),
@@ -140,6 +140,7 @@ ITEMS = (
                 "Cross-entropy is below the last error of squared error in less than half of the "
                 "epochs, on both data sets",
                 lambda _, here: all(here[f"{name}, {SOONER}"] < 0.5 for name in DATA),
+                "one cycle of the step lowers all errors in its second half",
             ),
             Claim(
                 "The mixture with squared error ends below the MLP with squared error",
