@@ -32,8 +32,8 @@ LOSSES = {
     "MLP+CE": "log_loss",
 }
 STEPS: dict[str, dict[str, Any]] = {
-    "Forest": {"learning_rate_init": 0.01, "max_iter": 240},
-    "Connect-4": {"learning_rate_init": 0.003, "max_iter": 160},
+    "Forest": {"learning_rate_init": 0.01, "max_iter": 60},
+    "Connect-4": {"learning_rate_init": 0.003, "max_iter": 40},
 }
 SOONER = "share of the epochs after which CE is below MSE's last error"
 COLOURS = dict(zip((*LOSSES, "MoE+MSE"), (BLUE, VERMILION, GREEN, ORANGE), strict=True))
@@ -118,8 +118,13 @@ TABLE = Item(
             ),
         ),
     ),
+    misses={
+        "Forest, MLP+Tanh+MSE": "240 epochs reach 6.9, and then squared error alone does too",
+        "Forest, MoE+MSE": "240 epochs reach 4.1",
+        "Connect-4, MoE+MSE": "160 epochs reach 0.7",
+    },
     deviations=(
-        "Batches of 64 and one cycle of the step, 240 and 160 epochs, one seed. The thesis prints "
+        "Batches of 64 and one cycle of the step, 60 and 40 epochs, one seed. The thesis prints "
         "for the mixture only that it has slightly fewer parameters than the MLPs; ours has the "
         "size under Figure 7.3, 20,520 parameters on Forest to the MLPs' 28,001.",
     ),
