@@ -81,7 +81,7 @@ class Recorder:
     """Stands for an `Evaluator`: trains nothing, and notes on how many rows it was to."""
 
     def __init__(self, left, seconds):
-        self.control = SimpleNamespace(limited=np.isfinite(left), left=left)
+        self.control = SimpleNamespace(limited=np.isfinite(left), left=left, over=False)
         self.target, self.seconds, self.fits = SimpleNamespace(regression=False), seconds, []
 
     def views(self, folds, rows=None, test_rows=None):
@@ -105,6 +105,7 @@ def trial(candidate, rows, seconds, loss=0.5, predict_ms=1.0):
 
 
 SLOW, QUICK = Candidate(), Candidate("linear", C=0.1)
+PLAN = {"screen_folds": 1, "screen_rows": 3000, "screen_test": 10}
 
 
 def test_a_quick_candidate_has_all_rows_though_the_best_one_cannot():
@@ -118,6 +119,27 @@ def test_a_quick_candidate_has_all_rows_though_the_best_one_cannot():
     assert 12_000 < rows[SLOW] < 100_000
     assert rows[QUICK] == 100_000
     assert tried.shortened
+
+
+def test_time_that_is_left_goes_to_more_rows():
+    """The first estimate was too careful: the fits took a tenth of the time."""
+    evaluator = Recorder(100.0, lambda c, rows: 0.1 * c.growth(12_000, rows))
+    folds = [(np.arange(100_000), np.arange(10))]
+    tried = Search(evaluator, folds, SimpleNamespace(**PLAN, rungs=(Rung(1, None, 1),)))
+    tried._screen = lambda views: [trial(SLOW, 12_000, 10.0)]
+    found = tried.run()
+    sizes = [rows for _, rows in evaluator.fits]
+    assert len(sizes) > 1
+    assert sizes == sorted(sizes)
+    assert {made.rows for made in found} == set(sizes)
+
+
+def test_climbing_on_few_rows_leaves_time_for_more():
+    tried, found = search(100.0), [trial(SLOW, 3000, 4.0)]
+    parents = {Candidate(C=float(C)): found[0] for C in range(1, 6)}
+    assert len(tried._in_time(parents, found)) == 5
+    tried.kept = 90.0
+    assert len(tried._in_time(parents, found)) == 2
 
 
 def test_the_last_rung_has_all_rows_of_folds_that_grow():
